@@ -15,13 +15,13 @@ const MAX_CONTEXT: usize = 160;
 
 /// A text and the name of the file that it came from.
 #[derive(Debug, Default)]
-struct Source {
+struct SourceText {
     name: String,
     text: String,
     line_starts: OnceLock<Vec<usize>>,
 }
 
-impl Source {
+impl SourceText {
     /// Byte offsets at which lines begin.
     fn line_starts(&self) -> &[usize] {
         self.line_starts.get_or_init(|| {
@@ -41,7 +41,7 @@ impl Source {
 }
 
 /// Shows the lines around a span, truncated if they are too long.
-impl SourceCode for Source {
+impl SourceCode for SourceText {
     fn read_span<'a>(
         &'a self,
         span: &SourceSpan,
@@ -89,7 +89,7 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// The location; none if the error has none in the text.
     pub loc: Loc,
-    source: Arc<Source>,
+    source: Arc<SourceText>,
 }
 
 impl Diagnostic {
@@ -160,7 +160,7 @@ impl miette::Diagnostic for Diagnostic {
 /// All errors of one text, in text order.
 #[derive(Clone, Debug)]
 pub struct Diagnostics {
-    source: Arc<Source>,
+    source: Arc<SourceText>,
     errors: Vec<Diagnostic>,
     omitted: usize,
 }
@@ -168,7 +168,7 @@ pub struct Diagnostics {
 impl Diagnostics {
     /// No errors yet.
     pub fn new(file_name: &str, text: &str) -> Self {
-        let source = Source { name: file_name.to_string(), text: text.to_string(), ..Source::default() };
+        let source = SourceText { name: file_name.to_string(), text: text.to_string(), ..SourceText::default() };
         Diagnostics { source: Arc::new(source), errors: Vec::new(), omitted: 0 }
     }
 

@@ -25,7 +25,7 @@ use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use slotmap::SlotMap;
 use smallvec::SmallVec;
-use storage::{BlockData, Def, InstEntry, Undo, ValueData};
+use storage::{BlockEntry, Def, InstEntry, Undo, ValueEntry};
 
 /// A function: blocks of instructions in SSA form. The parameters are those of the first block.
 #[derive(Clone, Debug)]
@@ -39,9 +39,9 @@ pub struct Function {
     /// Type inference has not run: only parameters may have types, those of other values are
     /// [unknown](Type::unknown), and literals have no dtypes.
     pub untyped: bool,
-    values: SlotMap<Value, ValueData>,
+    values: SlotMap<Value, ValueEntry>,
     insts: SlotMap<Inst, InstEntry>,
-    blocks: SlotMap<Block, BlockData>,
+    blocks: SlotMap<Block, BlockEntry>,
     order: Vec<Block>,
     /// The scalars of constant values.
     pool: Vec<Scalar>,

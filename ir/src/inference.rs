@@ -71,7 +71,7 @@ fn infer(func: &mut Function, module: &Module) -> Result<(), VerifyErrors> {
     }
     let known = inference.known;
     func.remove_blocks(&unreachable);
-    Writer { func, module, known: &known }.write();
+    TypeWriter { func, module, known: &known }.write();
     Ok(())
 }
 
@@ -325,13 +325,13 @@ fn result_types(
 }
 
 /// Writes the inferred types into the function.
-struct Writer<'a> {
+struct TypeWriter<'a> {
     func: &'a mut Function,
     module: &'a Module,
     known: &'a SecondaryMap<Value, Known>,
 }
 
-impl Writer<'_> {
+impl TypeWriter<'_> {
     fn write(mut self) {
         let blocks: Vec<Block> = self.func.blocks().collect();
         for (value, known) in self.known {

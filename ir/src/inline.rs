@@ -77,13 +77,13 @@ struct Inliner<'a> {
 }
 
 /// One call of a function.
-struct Frame<'f> {
+struct InlinedCall<'f> {
     func: &'f Function,
     values: FxHashMap<Value, BodyRef>,
     depth: usize,
 }
 
-impl Frame<'_> {
+impl InlinedCall<'_> {
     fn get(&self, value: Value) -> Result<(BodyRef, DType), String> {
         let known = match self.func.def(value) {
             ValueDef::Const(s) => Some(BodyRef::Const(s)),
@@ -124,7 +124,7 @@ impl Inliner<'_> {
         let dominators = Dominators::of(func);
         let order: FxHashMap<Block, usize> =
             dominators.reverse_postorder().iter().enumerate().map(|(n, &b)| (b, n)).collect();
-        let mut frame = Frame { func, values: FxHashMap::default(), depth };
+        let mut frame = InlinedCall { func, values: FxHashMap::default(), depth };
         let mut entry: SmallVec<[BodyRef; 2]> = SmallVec::new();
         for (&(arg, from), &param) in args.iter().zip(func.params()) {
             entry.push(self.body.cast(arg, from, func.ty(param).dtype(), loc));
@@ -182,7 +182,7 @@ impl Inliner<'_> {
         Ok(self.push(BodyOp::Op(Op(op), Attrs::new()), args.iter().copied(), [dtype], loc)?[0])
     }
 
-    fn inst(&mut self, frame: &mut Frame<'_>, inst: Inst, path: &Path) -> Result<(), String> {
+    fn inst(&mut self, frame: &mut InlinedCall<'_>, inst: Inst, path: &Path) -> Result<(), String> {
         let (func, data) = (frame.func, frame.func.inst(inst));
         let args = data.args.iter().map(|&v| frame.get(v)).collect::<Result<SmallVec<[_; 3]>, _>>()?;
         let results = if data.op == effects::CALL || data.op == effects::UFUNC {
@@ -206,7 +206,7 @@ impl Inliner<'_> {
     }
 
     /// The outgoing edges of a terminator: to blocks, or out of the function.
-    fn leave(&mut self, frame: &Frame<'_>, inst: Inst, path: &Path) -> Result<Ways, String> {
+    fn leave(&mut self, frame: &InlinedCall<'_>, inst: Inst, path: &Path) -> Result<Ways, String> {
         let data = frame.func.inst(inst);
         let mut edges = SmallVec::new();
         let mut along = |target: usize, path: Path| {

@@ -243,13 +243,13 @@ struct Header {
 }
 
 /// Parses the Python literal in a header: a dictionary of a string, a bool and a tuple.
-struct Reader<'a> {
+struct HeaderParser<'a> {
     rest: &'a str,
 }
 
 impl Header {
     fn parse(text: &str) -> Result<Header, NpyError> {
-        let mut reader = Reader { rest: text };
+        let mut reader = HeaderParser { rest: text };
         let (mut descr, mut fortran, mut shape) = (None, None, None);
         reader.expect('{')?;
         while !reader.take('}') {
@@ -282,7 +282,7 @@ impl Header {
     }
 }
 
-impl<'a> Reader<'a> {
+impl<'a> HeaderParser<'a> {
     fn skip(&mut self) {
         self.rest = self.rest.trim_start();
     }

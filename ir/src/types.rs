@@ -75,12 +75,12 @@ pub struct Type {
     /// `None` if unknown.
     dtype: Option<DType>,
     /// `None` for scalars. Shared, and behind one pointer: functions have many types, but few distinct ones.
-    layout: Option<Arc<Layout>>,
+    layout: Option<Arc<DimsAndStyle>>,
 }
 
 /// The parts of an array type that a scalar type lacks.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Layout {
+struct DimsAndStyle {
     dims: Box<[Dim]>,
     style: Option<Name>,
 }
@@ -94,7 +94,7 @@ impl Type {
 
     /// A dense array type.
     pub fn array(dtype: DType, dims: impl Into<Box<[Dim]>>) -> Self {
-        Type { dtype: Some(dtype), layout: Some(Arc::new(Layout { dims: dims.into(), style: None })) }
+        Type { dtype: Some(dtype), layout: Some(Arc::new(DimsAndStyle { dims: dims.into(), style: None })) }
     }
 
     /// The type of a value before type inference.
@@ -189,7 +189,7 @@ impl fmt::Display for Type {
             Some(dtype) => write!(f, "{dtype}")?,
             None => f.write_str("?")?,
         }
-        if let Some(Layout { dims, style }) = self.layout.as_deref() {
+        if let Some(DimsAndStyle { dims, style }) = self.layout.as_deref() {
             f.write_str("[")?;
             for (i, dim) in dims.iter().enumerate() {
                 write!(f, "{}{dim}", if i > 0 { ", " } else { "" })?;

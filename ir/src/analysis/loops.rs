@@ -15,7 +15,7 @@ pub struct LoopId(u32);
 
 /// A natural loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loop {
+pub struct NaturalLoop {
     /// The entry block of the loop.
     pub header: Block,
     /// The sources of back edges to the header.
@@ -29,7 +29,7 @@ pub struct Loop {
 /// The loops of a function.
 #[derive(Clone, Debug, Default)]
 pub struct Loops {
-    loops: Vec<Loop>,
+    loops: Vec<NaturalLoop>,
     innermost: SecondaryMap<Block, LoopId>,
 }
 
@@ -65,7 +65,7 @@ impl Loops {
     ) {
         let id = LoopId(self.loops.len() as u32);
         let mut stack = latches.clone();
-        self.loops.push(Loop { header, latches, parent: None, depth: 0 });
+        self.loops.push(NaturalLoop { header, latches, parent: None, depth: 0 });
         if !self.innermost.contains_key(header) {
             self.innermost.insert(header, id);
         }
@@ -92,11 +92,11 @@ impl Loops {
     }
 
     /// All loops, inner ones before the enclosing ones.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (LoopId, &Loop)> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (LoopId, &NaturalLoop)> {
         self.loops.iter().enumerate().map(|(i, l)| (LoopId(i as u32), l))
     }
     /// A loop.
-    pub fn get(&self, id: LoopId) -> &Loop {
+    pub fn get(&self, id: LoopId) -> &NaturalLoop {
         &self.loops[id.0 as usize]
     }
     /// The innermost loop that contains a block.

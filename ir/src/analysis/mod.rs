@@ -14,5 +14,5 @@ pub use call_graph::CallGraph;
 pub use dominators::{Dominators, predecessors};
 pub use effects::{FunctionEffects, InstEffects, ModuleEffects, inst_effects, written_values};
 pub use liveness::Liveness;
-pub use loops::{Loop, LoopId, Loops};
+pub use loops::{LoopId, Loops, NaturalLoop};
 pub use structure::{hash_attrs, structural_hash};

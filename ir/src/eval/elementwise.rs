@@ -30,39 +30,39 @@ pub fn broadcast_shapes<'a>(shapes: impl IntoIterator<Item = &'a [usize]>) -> Op
 }
 
 /// The source of an operand's elements while the result is traversed in row-major order.
-enum Reader<'a> {
+enum ElementReader<'a> {
     Scalar(Scalar),
     Array { elements: Elements<'a>, to: DType, strides: SmallVec<[usize; 4]>, offset: usize },
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ElementReader<'a> {
     fn new(arg: &'a Datum, to: DType, shape: &[usize]) -> Result<Self, EvalError> {
         let array = match arg {
-            Datum::Scalar(s) => return Ok(Reader::Scalar(s.cast(to))),
+            Datum::Scalar(s) => return Ok(ElementReader::Scalar(s.cast(to))),
             Datum::Array(array) => array,
             Datum::Styled(s) => return Err(EvalError::unsupported(format!("reads dense arrays, got {}", s.ty()))),
         };
         let (elements, strides) = (Elements::of(array), broadcast_strides(array, shape));
-        Ok(Reader::Array { elements, to, strides, offset: 0 })
+        Ok(ElementReader::Array { elements, to, strides, offset: 0 })
     }
 
     #[inline]
     fn read(&self) -> Scalar {
         match self {
-            Reader::Scalar(s) => *s,
-            Reader::Array { elements, to, offset, .. } => elements.at(*offset).cast(*to),
+            ElementReader::Scalar(s) => *s,
+            ElementReader::Array { elements, to, offset, .. } => elements.at(*offset).cast(*to),
         }
     }
 
     #[inline]
     fn step(&mut self, axis: usize) {
-        if let Reader::Array { strides, offset, .. } = self {
+        if let ElementReader::Array { strides, offset, .. } = self {
             *offset += strides[axis];
         }
     }
 
     fn rewind(&mut self, axis: usize, extent: usize) {
-        if let Reader::Array { strides, offset, .. } = self {
+        if let ElementReader::Array { strides, offset, .. } = self {
             *offset -= strides[axis] * extent;
         }
     }
@@ -119,14 +119,14 @@ pub fn map_elements(
         .ok_or_else(|| EvalError::shape("the operands' shapes don't broadcast"))?;
     let len = cx.len(&shape)?;
     cx.spend(len as u64)?;
-    let mut readers: SmallVec<[Reader<'_>; 4]> =
-        args.iter().zip(&dtypes.ins).map(|(a, &to)| Reader::new(a, to, &shape)).collect::<Result<_, _>>()?;
+    let mut readers: SmallVec<[ElementReader<'_>; 4]> =
+        args.iter().zip(&dtypes.ins).map(|(a, &to)| ElementReader::new(a, to, &shape)).collect::<Result<_, _>>()?;
     let mut outs: SmallVec<[Elements<'_>; 2]> =
         dtypes.outs.iter().map(|&d| Elements::with_capacity(d, len)).collect::<Result<_, _>>()?;
     let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, shape.len());
     for _ in 0..len {
         element.clear();
-        element.extend(readers.iter().map(Reader::read));
+        element.extend(readers.iter().map(ElementReader::read));
         let results = f(&element)?;
         check_count(&results, dtypes)?;
         for (out, &value) in outs.iter_mut().zip(&results) {
@@ -139,7 +139,7 @@ pub fn map_elements(
 
 /// Advances to the next point in row-major order.
 #[inline]
-fn advance(readers: &mut [Reader<'_>], index: &mut [usize], shape: &[usize]) {
+fn advance(readers: &mut [ElementReader<'_>], index: &mut [usize], shape: &[usize]) {
     for axis in (0..shape.len()).rev() {
         index[axis] += 1;
         readers.iter_mut().for_each(|r| r.step(axis));

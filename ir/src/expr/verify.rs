@@ -28,8 +28,8 @@ pub struct Problem {
 
 /// All violations of an expression whose instruction has operands of these types.
 pub fn verify(expr: &ArrayExpr, args: &[Type]) -> Vec<Problem> {
-    let mut verifier = Verifier { args, problems: Vec::new(), loc: Loc::default() };
-    verifier.expression(expr, &Scope::default());
+    let mut verifier = ExprVerifier { args, problems: Vec::new(), loc: Loc::default() };
+    verifier.expression(expr, &NameScope::default());
     verifier.problems
 }
 
@@ -43,7 +43,7 @@ impl ArrayExpr {
 /// The names that an expression inherits from the enclosing ones; with its own axes, the names in scope of
 /// its parts.
 #[derive(Clone, Default)]
-struct Scope {
+struct NameScope {
     /// Each axis, and whether it may be used here.
     axes: Vec<(Name, bool)>,
     /// Names of axes and operands.
@@ -55,25 +55,25 @@ struct Scope {
 
 /// A kind of body of an expression.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum BodyKind {
     Body,
     Finish,
     Region,
 }
 
-struct Verifier<'a> {
+struct ExprVerifier<'a> {
     args: &'a [Type],
     problems: Vec<Problem>,
     loc: Loc,
 }
 
-impl Verifier<'_> {
+impl ExprVerifier<'_> {
     fn problem(&mut self, message: impl Into<String>) {
         self.problems.push(Problem { message: message.into(), loc: self.loc });
     }
 
     /// Checks an expression; returns the dtypes of its results.
-    fn expression(&mut self, expr: &ArrayExpr, outer: &Scope) -> Vec<DType> {
+    fn expression(&mut self, expr: &ArrayExpr, outer: &NameScope) -> Vec<DType> {
         let results = expr.outs.iter().map(|o| o.dtype).collect();
         if outer.depth > MAX_NESTING {
             self.problem(format!("expressions nest deeper than {MAX_NESTING}"));
@@ -104,20 +104,20 @@ impl Verifier<'_> {
         for (i, axis) in expr.axes.iter().enumerate() {
             finish_scope.axes[outer.axes.len() + i].1 = axis.kind == AxisKind::Parallel;
         }
-        let yields = self.body(&expr.body, expr, &scope, &[], Place::Body);
+        let yields = self.body(&expr.body, expr, &scope, &[], BodyKind::Body);
         let yields = self.reductions(expr, yields, &finish_scope);
         self.outs(expr, yields.len(), outer, &finish_scope);
         results
     }
 
-    fn name(&mut self, scope: &mut Scope, name: Name, what: &str) {
+    fn name(&mut self, scope: &mut NameScope, name: Name, what: &str) {
         if scope.names.contains(&name) {
             self.problem(format!("{what} `{name}` has a name that is taken"));
         }
         scope.names.push(name);
     }
 
-    fn axis(&mut self, expr: &ArrayExpr, axis: &Axis, number: usize, outer: &Scope) {
+    fn axis(&mut self, expr: &ArrayExpr, axis: &Axis, number: usize, outer: &NameScope) {
         if outer.captures.is_some() && axis.kind == AxisKind::Parallel {
             self.problem(format!("axis `{}` of a nested expression must be a reduce axis", axis.name));
         }
@@ -135,7 +135,7 @@ impl Verifier<'_> {
         }
     }
 
-    fn affine(&mut self, form: &Affine, scope: &Scope, what: &str) {
+    fn affine(&mut self, form: &Affine, scope: &NameScope, what: &str) {
         for &(axis, _) in form.axes() {
             match scope.axes.get(axis as usize) {
                 None => self.problem(format!("{what} names axis {axis}, there are {}", scope.axes.len())),
@@ -147,7 +147,7 @@ impl Verifier<'_> {
 
     // --- Operands -------------------------------------------------------------------------------
 
-    fn operand(&mut self, operand: &Operand, scope: &Scope) {
+    fn operand(&mut self, operand: &Operand, scope: &NameScope) {
         let what = format!("operand `{}`", operand.name);
         let found = match &operand.source {
             Source::Capture(k) => match scope.captures.as_ref().map(|c| c.get(*k as usize)) {
@@ -185,7 +185,7 @@ impl Verifier<'_> {
         }
     }
 
-    fn index(&mut self, index: &Index, operand: &Operand, scope: &Scope, what: &str) {
+    fn index(&mut self, index: &Index, operand: &Operand, scope: &NameScope, what: &str) {
         self.position(&index.expr, scope, what, 0);
         match index.mode {
             Mode::Broadcast if plain_axis(&index.expr).is_none() => {
@@ -201,7 +201,7 @@ impl Verifier<'_> {
         }
     }
 
-    fn position(&mut self, position: &IndexExpr, scope: &Scope, what: &str, depth: usize) {
+    fn position(&mut self, position: &IndexExpr, scope: &NameScope, what: &str, depth: usize) {
         if depth > MAX_NESTING {
             return self.problem(format!("{what} reads positions nested deeper than {MAX_NESTING}"));
         }
@@ -242,9 +242,9 @@ impl Verifier<'_> {
         &mut self,
         body: &Body,
         expr: &ArrayExpr,
-        scope: &Scope,
+        scope: &NameScope,
         accs: &[DType],
-        place: Place,
+        place: BodyKind,
     ) -> Vec<Option<DType>> {
         for (i, inst) in body.insts.iter().enumerate() {
             self.loc = inst.loc;
@@ -252,11 +252,11 @@ impl Verifier<'_> {
                 inst.args.iter().map(|r| self.reference(r, body, i, expr, scope, accs, place)).collect();
             match &inst.op {
                 BodyOp::Op(..) => self.body_op(inst, &args),
-                BodyOp::Nested(_) if place == Place::Region => {
+                BodyOp::Nested(_) if place == BodyKind::Region => {
                     self.problem("a combining region holds no nested expression")
                 }
                 BodyOp::Nested(nested) => {
-                    let inner = Scope { captures: Some(args.to_vec()), ..scope.clone() };
+                    let inner = NameScope { captures: Some(args.to_vec()), ..scope.clone() };
                     let dtypes = self.expression(nested, &inner);
                     self.loc = inst.loc;
                     if dtypes[..] != inst.dtypes[..] {
@@ -297,20 +297,20 @@ impl Verifier<'_> {
         body: &Body,
         at: usize,
         expr: &ArrayExpr,
-        scope: &Scope,
+        scope: &NameScope,
         accs: &[DType],
-        place: Place,
+        place: BodyKind,
     ) -> Option<DType> {
         let found =
             match *r {
                 BodyRef::Const(s) => Ok(s.dtype()),
-                BodyRef::Operand(_) | BodyRef::Axis(_) if place == Place::Region => {
+                BodyRef::Operand(_) | BodyRef::Axis(_) if place == BodyKind::Region => {
                     Err("a combining region sees accumulators and constants only".to_string())
                 }
                 BodyRef::Operand(k) => match expr.operands.get(k as usize) {
                     None => Err(format!("operand {k} of {} is used", expr.operands.len())),
                     Some(operand) => {
-                        if place == Place::Finish {
+                        if place == BodyKind::Finish {
                             // Operands are read again, at a point of the parallel axes.
                             operand
                                 .index
@@ -342,7 +342,7 @@ impl Verifier<'_> {
 
     /// Checks the reductions and the `finish` body; returns the dtypes of the values that the results
     /// receive.
-    fn reductions(&mut self, expr: &ArrayExpr, yields: Vec<Option<DType>>, scope: &Scope) -> Vec<Option<DType>> {
+    fn reductions(&mut self, expr: &ArrayExpr, yields: Vec<Option<DType>>, scope: &NameScope) -> Vec<Option<DType>> {
         let reduces = expr.axes.iter().any(|a| a.kind == AxisKind::Reduce);
         if expr.reductions.is_empty() {
             if reduces {
@@ -366,12 +366,12 @@ impl Verifier<'_> {
             first += reduction.accumulators.len();
         }
         match &expr.finish {
-            Some(finish) => self.body(finish, expr, scope, &accs, Place::Finish),
+            Some(finish) => self.body(finish, expr, scope, &accs, BodyKind::Finish),
             None => accs.into_iter().map(Some).collect(),
         }
     }
 
-    fn reduction(&mut self, reduction: &Reduction, expr: &ArrayExpr, first: usize, scope: &Scope) {
+    fn reduction(&mut self, reduction: &Reduction, expr: &ArrayExpr, first: usize, scope: &NameScope) {
         let accs = &reduction.accumulators;
         match &reduction.combine {
             Combine::Builtin(monoid) => {
@@ -392,7 +392,7 @@ impl Verifier<'_> {
             }
             Combine::Region(body) => {
                 let both: Vec<DType> = accs.iter().chain(accs).copied().collect();
-                let yields = self.body(body, expr, scope, &both, Place::Region);
+                let yields = self.body(body, expr, scope, &both, BodyKind::Region);
                 if !accs.is_empty() && yields.iter().all(Option::is_some) && !yields.iter().flatten().eq(accs) {
                     let found: Vec<DType> = yields.into_iter().flatten().collect();
                     self.problem(format!("a combining region yields {found:?} for accumulators of {accs:?}"));
@@ -418,7 +418,7 @@ impl Verifier<'_> {
         }
     }
 
-    fn existing(&mut self, arg: u32, accumulator: usize, expr: &ArrayExpr, scope: &Scope) {
+    fn existing(&mut self, arg: u32, accumulator: usize, expr: &ArrayExpr, scope: &NameScope) {
         let rank = existing_out(expr, accumulator).map(|out| out.dims.len());
         match self.args.get(arg as usize) {
             _ if scope.captures.is_some() => {
@@ -432,7 +432,7 @@ impl Verifier<'_> {
         }
     }
 
-    fn outs(&mut self, expr: &ArrayExpr, yields: usize, outer: &Scope, scope: &Scope) {
+    fn outs(&mut self, expr: &ArrayExpr, yields: usize, outer: &NameScope, scope: &NameScope) {
         if expr.outs.is_empty() {
             self.problem("there are no results");
         }

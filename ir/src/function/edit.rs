@@ -1,6 +1,6 @@
 //! The primitive mutations of functions. Each one updates use lists and records its inverse in the journal.
 
-use super::storage::{BlockData, Def, InstEntry, Node, Undo, ValueData};
+use super::storage::{BlockEntry, Def, InstEntry, Node, Undo, ValueEntry};
 use super::{Block, Function, Inst, InstData, Target, Targets, Value};
 use crate::attr::Attrs;
 use crate::loc::Loc;
@@ -38,7 +38,7 @@ impl Function {
 
     /// Appends an empty block.
     pub fn create_block(&mut self, name: Option<Name>) -> Block {
-        let block = self.blocks.insert(BlockData { name, linked: true, ..BlockData::default() });
+        let block = self.blocks.insert(BlockEntry { name, linked: true, ..BlockEntry::default() });
         self.order.push(block);
         self.record(Undo::BlockCreated(block));
         block
@@ -213,7 +213,7 @@ impl Function {
     }
 
     pub(super) fn new_value(&mut self, ty: Type, def: Def) -> Value {
-        self.values.insert(ValueData { ty, def, name: None, uses: 0, users: SmallVec::new() })
+        self.values.insert(ValueEntry { ty, def, name: None, uses: 0, users: SmallVec::new() })
     }
 
     pub(super) fn add_use(&mut self, value: Value, inst: Inst) {

@@ -18,7 +18,7 @@ pub(super) enum Def {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct ValueData {
+pub(super) struct ValueEntry {
     pub(super) ty: Type,
     pub(super) def: Def,
     pub(super) name: Option<Name>,
@@ -45,7 +45,7 @@ pub(super) struct InstEntry {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct BlockData {
+pub(super) struct BlockEntry {
     pub(super) name: Option<Name>,
     pub(super) params: Vec<Value>,
     pub(super) first: Option<Inst>,

@@ -18,7 +18,7 @@ const ALL: &[DType] = &[Bool, I8, U8, I16, U16, I32, U32, I64, U64, F32, F64, C6
 
 /// The dtypes of a loop's results, given the dtype at which the operands are computed.
 #[derive(Clone, Copy)]
-enum Out {
+enum ResultDType {
     /// The operands' dtype.
     Same,
     /// The operands' dtype, for each of two results.
@@ -32,7 +32,7 @@ enum Out {
 }
 
 /// The first of `dtypes` to which all operands can safely be cast.
-fn first_safe(dtypes: &[DType], given: &[DType], out: Out) -> Result<Loop, String> {
+fn first_safe(dtypes: &[DType], given: &[DType], out: ResultDType) -> Result<Loop, String> {
     // No dtype can be cast to one before it in the table, so operands of one dtype of the table compute at
     // that dtype.
     let same = given.first().copied().filter(|first| given.iter().all(|d| d == first) && dtypes.contains(first));
@@ -40,11 +40,11 @@ fn first_safe(dtypes: &[DType], given: &[DType], out: Out) -> Result<Loop, Strin
     let Some(at) = found else { return Err(accepted(dtypes)) };
     let mut found = Loop::uniform(given.len(), at, at);
     found.outs = match out {
-        Out::Same => SmallVec::from_slice(&[at]),
-        Out::Twice => SmallVec::from_slice(&[at, at]),
-        Out::Real => SmallVec::from_slice(&[at.real()]),
-        Out::Complex => SmallVec::from_slice(&[at.to_complex()]),
-        Out::Always(dtype) => SmallVec::from_slice(&[dtype]),
+        ResultDType::Same => SmallVec::from_slice(&[at]),
+        ResultDType::Twice => SmallVec::from_slice(&[at, at]),
+        ResultDType::Real => SmallVec::from_slice(&[at.real()]),
+        ResultDType::Complex => SmallVec::from_slice(&[at.to_complex()]),
+        ResultDType::Always(dtype) => SmallVec::from_slice(&[dtype]),
     };
     Ok(found)
 }
@@ -72,37 +72,37 @@ macro_rules! rules {
 
 rules! {
     /// Integers, floats, complex numbers; bools count as `i8`.
-    numbers = NUMBERS, Out::Same;
+    numbers = NUMBERS, ResultDType::Same;
     /// Everything, bools as bools.
-    all = ALL, Out::Same;
+    all = ALL, ResultDType::Same;
     /// Everything; bool results.
-    all_to_bool = ALL, Out::Always(Bool);
+    all_to_bool = ALL, ResultDType::Always(Bool);
     /// Everything; complex operands give real results.
-    all_to_real = ALL, Out::Real;
+    all_to_real = ALL, ResultDType::Real;
     /// Integers and floats; bools count as `i8`.
-    reals = REALS, Out::Same;
+    reals = REALS, ResultDType::Same;
     /// Integers and floats, two results.
-    reals_twice = REALS, Out::Twice;
+    reals_twice = REALS, ResultDType::Twice;
     /// Bools, integers and floats.
-    bool_or_reals = BOOL_OR_REALS, Out::Same;
+    bool_or_reals = BOOL_OR_REALS, ResultDType::Same;
     /// Integers; bools count as `i8`.
-    ints = INTS, Out::Same;
+    ints = INTS, ResultDType::Same;
     /// Bools and integers.
-    bits = BITS, Out::Same;
+    bits = BITS, ResultDType::Same;
     /// Integers; the result is a small count.
-    ints_to_u8 = INTS, Out::Always(U8);
+    ints_to_u8 = INTS, ResultDType::Always(U8);
     /// Floats; other operands are converted to floats.
-    floats = FLOATS, Out::Same;
+    floats = FLOATS, ResultDType::Same;
     /// Floats, two results.
-    floats_twice = FLOATS, Out::Twice;
+    floats_twice = FLOATS, ResultDType::Twice;
     /// Floats; bool results.
-    floats_to_bool = FLOATS, Out::Always(Bool);
+    floats_to_bool = FLOATS, ResultDType::Always(Bool);
     /// Floats, as the parts of a complex number.
-    floats_to_complex = FLOATS, Out::Complex;
+    floats_to_complex = FLOATS, ResultDType::Complex;
     /// Floats and complex numbers; other operands are converted to floats.
-    inexact = INEXACT, Out::Same;
+    inexact = INEXACT, ResultDType::Same;
     /// Floats and complex numbers; float results.
-    inexact_to_real = INEXACT, Out::Real;
+    inexact_to_real = INEXACT, ResultDType::Real;
 }
 
 /// [`numbers`], but at least one operand is not bool: bools have `xor` and `not`.
@@ -127,7 +127,7 @@ pub fn true_division(given: &[DType], attrs: &Attrs) -> Result<Loop, String> {
 
 /// At the widest float or complex dtype.
 pub fn widest(given: &[DType], _: &Attrs) -> Result<Loop, String> {
-    first_safe(&[F64, C128], given, Out::Same)
+    first_safe(&[F64, C128], given, ResultDType::Same)
 }
 
 /// Comparison: like [`all_to_bool`], but signed and unsigned 64-bit integers compare without a cast.

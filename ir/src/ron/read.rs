@@ -31,7 +31,7 @@ fn function<'a>(data: &'a FunctionData, errors: &mut Diagnostics) -> PFunction<'
         errors.push(Diagnostic::new(format!("`@{}` has a result without a type", data.name)));
     }
     for block in &data.blocks {
-        let mut reader = Reader { place: format!("`@{}`, block `{}`", data.name, block.name), errors };
+        let mut reader = BlockReader { place: format!("`@{}`, block `{}`", data.name, block.name), errors };
         reader.block(block, &mut f);
     }
     f.failed = errors.count() > before;
@@ -39,12 +39,12 @@ fn function<'a>(data: &'a FunctionData, errors: &mut Diagnostics) -> PFunction<'
 }
 
 /// Reads one block; error messages name it.
-struct Reader<'e> {
+struct BlockReader<'e> {
     place: String,
     errors: &'e mut Diagnostics,
 }
 
-impl Reader<'_> {
+impl BlockReader<'_> {
     fn error(&mut self, message: impl std::fmt::Display) {
         self.errors.push(Diagnostic::new(format!("{}: {message}", self.place)));
     }

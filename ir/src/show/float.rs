@@ -8,7 +8,7 @@ use std::str::FromStr;
 const PRECISION: usize = 8;
 
 /// `f32` and `f64`.
-pub(super) trait Real: Copy + PartialOrd + Div<Output = Self> + Display + LowerExp + FromStr {
+pub(super) trait ShownFloat: Copy + PartialOrd + Div<Output = Self> + Display + LowerExp + FromStr {
     /// The bound from which numbers use scientific notation.
     const LARGE: Self;
     /// The bound below which numbers use scientific notation.
@@ -27,7 +27,7 @@ pub(super) trait Real: Copy + PartialOrd + Div<Output = Self> + Display + LowerE
 
 macro_rules! real {
     ($ty:ty, $large:expr, $scalar_large:expr) => {
-        impl Real for $ty {
+        impl ShownFloat for $ty {
             const LARGE: Self = $large;
             const SMALL: Self = 1e-4;
             const SPREAD: Self = 1000.0;
@@ -70,7 +70,7 @@ pub(super) struct Column {
 
 impl Column {
     /// The common format of several numbers.
-    pub(super) fn new<T: Real>(all: Vec<T>, plus: bool) -> Self {
+    pub(super) fn new<T: ShownFloat>(all: Vec<T>, plus: bool) -> Self {
         let finite: Vec<T> = all.iter().copied().filter(|x| x.is_finite()).collect();
         let mut column = Column { scientific: false, plus, left: 0, right: 0, digits: 0, exponent: 0 };
         let sizes = finite.iter().map(|x| x.magnitude()).filter(|x| !x.is_zero());
@@ -103,7 +103,7 @@ impl Column {
     }
 
     /// One number, at the column's width.
-    pub(super) fn write<T: Real>(&self, x: T) -> String {
+    pub(super) fn write<T: ShownFloat>(&self, x: T) -> String {
         if !x.is_finite() {
             let sign = if x.is_negative() {
                 "-"
@@ -131,7 +131,7 @@ impl Column {
 
 /// The shortest digits that parse to the same number. Of two that are equally close, the one with an even
 /// last digit.
-fn shortest<T: Real>(x: T) -> String {
+fn shortest<T: ShownFloat>(x: T) -> String {
     let text = format!("{x}");
     let digits = fraction_digits(&text);
     let even = format!("{x:.digits$}");
@@ -139,7 +139,7 @@ fn shortest<T: Real>(x: T) -> String {
 }
 
 /// The shortest digits in scientific notation.
-fn shortest_scientific<T: Real>(x: T) -> String {
+fn shortest_scientific<T: ShownFloat>(x: T) -> String {
     let text = format!("{x:e}");
     let digits = fraction_digits(&text);
     let even = format!("{x:.digits$e}");
@@ -153,7 +153,7 @@ fn fraction_digits(text: &str) -> usize {
 }
 
 /// Digits before and after the point.
-fn positional<T: Real>(x: T) -> (String, String) {
+fn positional<T: ShownFloat>(x: T) -> (String, String) {
     let mut text = shortest(x);
     if fraction_digits(&text) > PRECISION {
         text = format!("{x:.PRECISION$}");
@@ -163,7 +163,7 @@ fn positional<T: Real>(x: T) -> (String, String) {
 }
 
 /// Digits before and after the point, and the exponent, with its sign and at least two digits.
-fn scientific<T: Real>(x: T) -> (String, String, String) {
+fn scientific<T: ShownFloat>(x: T) -> (String, String, String) {
     let mut text = shortest_scientific(x);
     if fraction_digits(&text) > PRECISION {
         text = format!("{x:.PRECISION$e}");
@@ -186,7 +186,7 @@ fn signed_exponent(exponent: &str) -> String {
 }
 
 /// A single number: its shortest digits. With `point`, whole numbers end in `.0`.
-pub(super) fn scalar_float<T: Real>(x: T, point: bool) -> String {
+pub(super) fn scalar_float<T: ShownFloat>(x: T, point: bool) -> String {
     if !x.is_finite() {
         return (if x.is_nan() {
             "nan"

@@ -1,6 +1,6 @@
 //! Parsing of attributes by the kinds in the op's schema.
 
-use super::lexer::Kind;
+use super::lexer::TokenKind;
 use super::parser::{Parsed, Parser, clip};
 use crate::attr::{Attr, AttrDef, AttrKind, Attrs, SliceSpec};
 use crate::diag::Diagnostic;
@@ -13,7 +13,7 @@ impl<'a> Parser<'a> {
     pub fn attribute(&mut self, op: Op, attrs: &mut Attrs) -> Parsed<()> {
         let token = self.bump();
         let name = self.slice(token);
-        self.expect(Kind::Equals, "`=`")?;
+        self.expect(TokenKind::Equals, "`=`")?;
         let Some(def) = op.attrs.iter().find(|d| d.name == name) else {
             return self.unknown_attribute(op, name, token.loc);
         };
@@ -42,17 +42,17 @@ impl<'a> Parser<'a> {
             AttrKind::Bool => Attr::Bool(self.bool_value()?),
             AttrKind::Int => Attr::Int(self.int("an integer")?),
             AttrKind::Str => {
-                let token = self.expect(Kind::Str, "a string in double quotes")?;
+                let token = self.expect(TokenKind::Str, "a string in double quotes")?;
                 Attr::Str(Arc::from(self.string_of(token)?))
             }
             AttrKind::Ints => {
-                self.expect(Kind::LBracket, "`[`")?;
-                Attr::Ints(self.list(Kind::RBracket, "`,` or `]`", |p| p.int("an integer"))?.into())
+                self.expect(TokenKind::LBracket, "`[`")?;
+                Attr::Ints(self.list(TokenKind::RBracket, "`,` or `]`", |p| p.int("an integer"))?.into())
             }
             AttrKind::Dims => Attr::Dims(self.bracketed_dims()?.into()),
             AttrKind::Slices => {
-                self.expect(Kind::LBracket, "`[`")?;
-                Attr::Slices(self.list(Kind::RBracket, "`,` or `]`", Self::slice_spec)?.into())
+                self.expect(TokenKind::LBracket, "`[`")?;
+                Attr::Slices(self.list(TokenKind::RBracket, "`,` or `]`", Self::slice_spec)?.into())
             }
             AttrKind::DType => Attr::DType(self.dtype()?),
             AttrKind::Scalar => Attr::Scalar(self.scalar(None)?),
@@ -78,10 +78,10 @@ impl<'a> Parser<'a> {
     /// `1:`, `::-1`, `2:8:3`.
     fn slice_spec(&mut self) -> Parsed<SliceSpec> {
         let start = self.slice_part()?;
-        self.expect(Kind::Colon, "`:`, as in `start:stop:step`")?;
+        self.expect(TokenKind::Colon, "`:`, as in `start:stop:step`")?;
         let stop = self.slice_part()?;
         let mut step = 1;
-        if self.eat(Kind::Colon) {
+        if self.eat(TokenKind::Colon) {
             let loc = self.loc();
             step = self.slice_part()?.unwrap_or(1);
             if step == 0 {
@@ -92,7 +92,7 @@ impl<'a> Parser<'a> {
     }
 
     fn slice_part(&mut self) -> Parsed<Option<i64>> {
-        let is_number = matches!(self.kind(), Kind::Int | Kind::Minus);
+        let is_number = matches!(self.kind(), TokenKind::Int | TokenKind::Minus);
         if is_number { self.int("a position").map(Some) } else { Ok(None) }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::ast::{PArg, PFunction, PInst, POperand};
 use super::expr_ast::{PBody, PCombine, PExpr, PInit, PNumber, POut, PRead, PReduction, PRef};
-use super::lexer::Kind;
+use super::lexer::TokenKind;
 use super::parser::{Parsed, Parser, clip};
 use crate::diag::Diagnostic;
 use crate::expr::{Affine, Axis, AxisKind, BodyRef, IndexExpr, Monoid, Source, SymExpr, Write};
@@ -102,12 +102,12 @@ impl<'c, 'a> ExprCx<'c, 'a> {
 impl<'a> Parser<'a> {
     /// An `arrayexpr` after the op's name.
     pub fn array_expression(&mut self, f: &mut PFunction<'a>, inst: &mut PInst) -> Parsed<()> {
-        while self.is(Kind::Ident) && self.ahead(1).kind == Kind::Equals {
+        while self.is(TokenKind::Ident) && self.ahead(1).kind == TokenKind::Equals {
             self.attribute(inst.op, &mut inst.attrs)?;
         }
         let mut cx = ExprCx::new(f);
-        if self.eat(Kind::LParen) {
-            let args = self.list(Kind::RParen, "`,` or `)`", |p| p.natural_operand(cx.function))?;
+        if self.eat(TokenKind::LParen) {
+            let args = self.list(TokenKind::RParen, "`,` or `)`", |p| p.natural_operand(cx.function))?;
             for arg in args {
                 // An operand listed twice is two operands; names denote the first.
                 let number = cx.args.len() as u32;
@@ -146,9 +146,9 @@ impl<'a> Parser<'a> {
                 guard.push(self.condition(&cx.axes)?);
             }
         }
-        self.expect(Kind::LParen, "`(` and the operands")?;
+        self.expect(TokenKind::LParen, "`(` and the operands")?;
         let mut operands = Vec::new();
-        self.list(Kind::RParen, "`,` or `)`", |p| {
+        self.list(TokenKind::RParen, "`,` or `)`", |p| {
             let read = p.read(cx)?;
             p.declare_operand(cx, &read, operands.len())?;
             operands.push(read);
@@ -161,7 +161,7 @@ impl<'a> Parser<'a> {
         }
         let finish = if self.eat_word("finish") { Some(self.finish(cx, &reductions)?) } else { None };
         let outs = if self.eat_word("into") { Some(self.outs(cx)?) } else { None };
-        let types = if self.is(Kind::Colon) && !self.token().first {
+        let types = if self.is(TokenKind::Colon) && !self.token().first {
             self.bump();
             self.types()?
         } else {
@@ -174,14 +174,14 @@ impl<'a> Parser<'a> {
 
     /// `[i: n, k: reduce 1..m]`.
     fn axes(&mut self, cx: &mut ExprCx<'_, 'a>) -> Parsed<Vec<Axis>> {
-        self.expect(Kind::LBracket, "`[` and the axes")?;
-        let axes = self.list(Kind::RBracket, "`,` or `]`", |p| {
+        self.expect(TokenKind::LBracket, "`[` and the axes")?;
+        let axes = self.list(TokenKind::RBracket, "`,` or `]`", |p| {
             let (name, loc) = p.name("an axis")?;
             if cx.axes.len() >= MAX_AXES {
                 return p.fail(Diagnostic::new(format!("an expression has at most {MAX_AXES} axes")).at(loc));
             }
             cx.axes.push(Name::new(name));
-            p.expect(Kind::Colon, "`:` and the axis's extent")?;
+            p.expect(TokenKind::Colon, "`:` and the axis's extent")?;
             p.axis(Name::new(name))
         })?;
         Ok(axes)
@@ -191,7 +191,12 @@ impl<'a> Parser<'a> {
         // A symbol of that name would precede an operator, or the end of the axis.
         let bound_follows = matches!(
             self.ahead(1).kind,
-            Kind::Ident | Kind::Str | Kind::Int | Kind::Minus | Kind::LParen | Kind::Question
+            TokenKind::Ident
+                | TokenKind::Str
+                | TokenKind::Int
+                | TokenKind::Minus
+                | TokenKind::LParen
+                | TokenKind::Question
         );
         let kind = if self.is_word("reduce") && bound_follows {
             self.bump();
@@ -199,27 +204,27 @@ impl<'a> Parser<'a> {
         } else {
             AxisKind::Parallel
         };
-        if self.eat(Kind::Question) {
+        if self.eat(TokenKind::Question) {
             return Ok(Axis { name, lo: SymExpr::default(), hi: None, kind });
         }
         let first = self.bound()?;
-        if !self.eat(Kind::DotDot) {
+        if !self.eat(TokenKind::DotDot) {
             return Ok(Axis { name, lo: SymExpr::default(), hi: Some(first), kind });
         }
-        let hi = if self.eat(Kind::Question) { None } else { Some(self.bound()?) };
+        let hi = if self.eat(TokenKind::Question) { None } else { Some(self.bound()?) };
         Ok(Axis { name, lo: first, hi, kind })
     }
 
     /// `x = %a[i]`, `x: f32 = %a[i]`, `c = 2.0`, and `x = t0` in a nested expression.
     fn read(&mut self, cx: &mut ExprCx<'_, 'a>) -> Parsed<PRead> {
         let (name, loc) = self.name("an operand's name")?;
-        let dtype = if self.eat(Kind::Colon) { Some(self.dtype()?) } else { None };
-        self.expect(Kind::Equals, "`=` and what is read")?;
+        let dtype = if self.eat(TokenKind::Colon) { Some(self.dtype()?) } else { None };
+        self.expect(TokenKind::Equals, "`=` and what is read")?;
         let mut source = self.source(cx)?;
         let mut index = Vec::new();
-        if self.is(Kind::LBracket) && !matches!(source, Source::Capture(_)) {
+        if self.is(TokenKind::LBracket) && !matches!(source, Source::Capture(_)) {
             self.bump();
-            index = self.list(Kind::RBracket, "`,` or `]`", |p| p.index(cx))?;
+            index = self.list(TokenKind::RBracket, "`,` or `]`", |p| p.index(cx))?;
             if let Source::Scalar(n) = source {
                 source = Source::Array(n);
             }
@@ -231,12 +236,12 @@ impl<'a> Parser<'a> {
         let is_number = self.at_literal();
         let nested = cx.levels.len() > 1;
         match self.kind() {
-            Kind::Dollar if nested => {
+            TokenKind::Dollar if nested => {
                 let token = self.bump();
                 let given = cx.levels.last().map_or(0, |l| l.captures.len());
                 Ok(Source::Capture(self.number_below(given, "capture", token.loc)?))
             }
-            Kind::Ident if nested && !is_number => self.capture(cx).map(Source::Capture),
+            TokenKind::Ident if nested && !is_number => self.capture(cx).map(Source::Capture),
             _ => self.arg_reference(cx).map(Source::Scalar),
         }
     }
@@ -259,7 +264,7 @@ impl<'a> Parser<'a> {
 
     /// `%a`, `2.0`, or `#0` for the first operand of the instruction.
     pub fn arg_reference(&mut self, cx: &mut ExprCx<'_, 'a>) -> Parsed<u32> {
-        if self.is(Kind::Hash) {
+        if self.is(TokenKind::Hash) {
             let token = self.bump();
             return self.number_below(cx.args.len(), "operand", token.loc);
         }
@@ -291,7 +296,7 @@ impl<'a> Parser<'a> {
     }
 
     fn monoid(&mut self) -> Parsed<Monoid> {
-        let token = self.expect(Kind::Ident, "a monoid's name")?;
+        let token = self.expect(TokenKind::Ident, "a monoid's name")?;
         let text = self.slice(token);
         match Monoid::ALL.into_iter().find(|m| m.name() == text) {
             Some(monoid) => Ok(monoid),
@@ -305,10 +310,10 @@ impl<'a> Parser<'a> {
 
     /// `(sum f64) init 0.0`, or `(f64, f64) region (a, b, c, d) { ... } assoc identity [1.0, 0.0]`.
     fn reduction(&mut self, cx: &mut ExprCx<'_, 'a>) -> Parsed<PReduction> {
-        self.expect(Kind::LParen, "`(` and a monoid")?;
+        self.expect(TokenKind::LParen, "`(` and a monoid")?;
         let is_dtype = self.slice(self.token()).parse::<crate::DType>().is_ok();
         let monoid = if is_dtype { None } else { Some(self.monoid()?) };
-        let accumulators = self.list(Kind::RParen, "`,` or `)`", Self::dtype)?;
+        let accumulators = self.list(TokenKind::RParen, "`,` or `)`", Self::dtype)?;
         let builtin = monoid.is_some();
         let combine = match monoid {
             Some(monoid) => PCombine::Builtin(monoid),
@@ -342,8 +347,8 @@ impl<'a> Parser<'a> {
 
     fn accumulator_names(&mut self, count: usize) -> Parsed<Vec<Name>> {
         let start = self.loc();
-        self.expect(Kind::LParen, "`(` and names for the accumulators")?;
-        let names = self.list(Kind::RParen, "`,` or `)`", |p| Ok(Name::new(p.name("a name")?.0)))?;
+        self.expect(TokenKind::LParen, "`(` and names for the accumulators")?;
+        let names = self.list(TokenKind::RParen, "`,` or `)`", |p| Ok(Name::new(p.name("a name")?.0)))?;
         if names.len() == count {
             return Ok(names);
         }
@@ -352,7 +357,7 @@ impl<'a> Parser<'a> {
 
     /// Parses a clause after a reduction. False if there is none.
     fn clause(&mut self, cx: &mut ExprCx<'_, 'a>, reduction: &mut PReduction) -> Parsed<bool> {
-        if !self.is(Kind::Ident) || self.token().first {
+        if !self.is(TokenKind::Ident) || self.token().first {
             return Ok(false);
         }
         match self.slice(self.token()) {
@@ -383,29 +388,33 @@ impl<'a> Parser<'a> {
             let loc = p.loc();
             Ok((p.literal()?, loc))
         };
-        if self.eat(Kind::LBracket) { self.list(Kind::RBracket, "`,` or `]`", number) } else { Ok(vec![number(self)?]) }
+        if self.eat(TokenKind::LBracket) {
+            self.list(TokenKind::RBracket, "`,` or `]`", number)
+        } else {
+            Ok(vec![number(self)?])
+        }
     }
 
     fn init(&mut self, cx: &mut ExprCx<'_, 'a>) -> Parsed<PInit> {
         if self.eat_word("first") {
             return Ok(PInit::First);
         }
-        let first = if self.is(Kind::LBracket) { self.ahead(1).kind } else { self.kind() };
-        if !matches!(first, Kind::Value | Kind::Hash) {
+        let first = if self.is(TokenKind::LBracket) { self.ahead(1).kind } else { self.kind() };
+        if !matches!(first, TokenKind::Value | TokenKind::Hash) {
             return Ok(PInit::Values(self.numbers()?));
         }
-        if self.eat(Kind::LBracket) {
-            return Ok(PInit::Existing(self.list(Kind::RBracket, "`,` or `]`", |p| p.arg_reference(cx))?));
+        if self.eat(TokenKind::LBracket) {
+            return Ok(PInit::Existing(self.list(TokenKind::RBracket, "`,` or `]`", |p| p.arg_reference(cx))?));
         }
         Ok(PInit::Existing(vec![self.arg_reference(cx)?]))
     }
 
     /// `([i], [k, i] fill 0.0 last)`.
     fn outs(&mut self, cx: &mut ExprCx<'_, 'a>) -> Parsed<Vec<POut>> {
-        self.expect(Kind::LParen, "`(` and where the results are written")?;
-        self.list(Kind::RParen, "`,` or `)`", |p| {
-            p.expect(Kind::LBracket, "`[` and positions")?;
-            let index = p.list(Kind::RBracket, "`,` or `]`", |p| p.position_along(cx))?;
+        self.expect(TokenKind::LParen, "`(` and where the results are written")?;
+        self.list(TokenKind::RParen, "`,` or `)`", |p| {
+            p.expect(TokenKind::LBracket, "`[` and positions")?;
+            let index = p.list(TokenKind::RBracket, "`,` or `]`", |p| p.position_along(cx))?;
             let mut fill = None;
             if p.eat_word("fill") {
                 let loc = p.loc();

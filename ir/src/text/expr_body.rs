@@ -2,7 +2,7 @@
 
 use super::expr::{ExprCx, Level};
 use super::expr_ast::{PBody, PBodyInst, PBodyOp, PRef};
-use super::lexer::Kind;
+use super::lexer::TokenKind;
 use super::parser::{Failed, Parsed, Parser, clip};
 use crate::attr::Attrs;
 use crate::builder::find_op;
@@ -16,7 +16,7 @@ use crate::registry::Registry;
 impl<'a> Parser<'a> {
     /// `{ t0 = mul x, y ... yield t0 }`, with names for accumulators. Continues after errors.
     pub fn body_block(&mut self, cx: &mut ExprCx<'_, 'a>, accumulators: &[Name]) -> Parsed<PBody> {
-        self.expect(Kind::LBrace, "`{` and a body")?;
+        self.expect(TokenKind::LBrace, "`{` and a body")?;
         if let Some(level) = cx.levels.last_mut() {
             level.locals.clear();
             let accs = accumulators.iter().enumerate();
@@ -24,9 +24,9 @@ impl<'a> Parser<'a> {
         }
         let mut body = PBody::default();
         let (mut failed, mut yields) = (false, false);
-        while !matches!(self.kind(), Kind::RBrace | Kind::End) && !self.at_next_func() {
+        while !matches!(self.kind(), TokenKind::RBrace | TokenKind::End) && !self.at_next_func() {
             let start = self.position();
-            let read = if self.is_word("yield") && !matches!(self.ahead(1).kind, Kind::Equals | Kind::Comma) {
+            let read = if self.is_word("yield") && !matches!(self.ahead(1).kind, TokenKind::Equals | TokenKind::Comma) {
                 yields = true;
                 self.yields(cx, &mut body)
             } else {
@@ -35,14 +35,14 @@ impl<'a> Parser<'a> {
             if read.is_err() {
                 failed = true;
                 self.recover(start);
-            } else if yields && !self.is(Kind::RBrace) {
+            } else if yields && !self.is(TokenKind::RBrace) {
                 return self.expected("`}` after `yield`");
             }
         }
-        if !yields && !failed && self.is(Kind::RBrace) {
+        if !yields && !failed && self.is(TokenKind::RBrace) {
             return self.expected("`yield` at the end of the body");
         }
-        self.expect(Kind::RBrace, "`}`")?;
+        self.expect(TokenKind::RBrace, "`}`")?;
         if failed { Err(Failed) } else { Ok(body) }
     }
 
@@ -50,7 +50,7 @@ impl<'a> Parser<'a> {
         self.bump();
         while !self.at_line_end() {
             body.yields.push(self.body_ref(cx)?);
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 break;
             }
         }
@@ -64,11 +64,11 @@ impl<'a> Parser<'a> {
         loop {
             let (name, loc) = self.name("a name, as `t0 = ...`, or `yield`")?;
             names.push((Name::new(name), loc));
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 break;
             }
         }
-        let found = self.expect(Kind::Equals, "`=`").and_then(|_| self.body_operation(cx, names.len(), start));
+        let found = self.expect(TokenKind::Equals, "`=`").and_then(|_| self.body_operation(cx, names.len(), start));
         let number = body.insts.len() as u32;
         for (k, &(name, loc)) in names.iter().enumerate() {
             let taken = cx.reference(name).is_some();
@@ -85,7 +85,7 @@ impl<'a> Parser<'a> {
     }
 
     fn body_operation(&mut self, cx: &mut ExprCx<'_, 'a>, results: usize, start: Loc) -> Parsed<PBodyInst> {
-        let token = self.expect(Kind::Ident, "an op's name")?;
+        let token = self.expect(TokenKind::Ident, "an op's name")?;
         let op = match find_op(self.slice(token)) {
             Ok(op) => op,
             Err(e) => return self.fail(Diagnostic::from(e).at(token.loc)),
@@ -101,12 +101,12 @@ impl<'a> Parser<'a> {
         let mut attrs = Attrs::new();
         let mut args = Vec::new();
         while !self.at_line_end() {
-            if self.is(Kind::Ident) && self.ahead(1).kind == Kind::Equals {
+            if self.is(TokenKind::Ident) && self.ahead(1).kind == TokenKind::Equals {
                 self.attribute(op, &mut attrs)?;
             } else {
                 args.push(self.body_ref(cx)?);
             }
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 break;
             }
         }
@@ -118,8 +118,8 @@ impl<'a> Parser<'a> {
 
     fn nested_expression(&mut self, cx: &mut ExprCx<'_, 'a>) -> Parsed<super::expr_ast::PExpr> {
         let mut listed = None;
-        if self.eat(Kind::LParen) {
-            listed = Some(self.list(Kind::RParen, "`,` or `)`", |p| p.body_ref(cx))?);
+        if self.eat(TokenKind::LParen) {
+            listed = Some(self.list(TokenKind::RParen, "`,` or `)`", |p| p.body_ref(cx))?);
         }
         cx.levels.push(Level::default());
         let axes = cx.axes.len();
@@ -139,7 +139,7 @@ impl<'a> Parser<'a> {
             let literal = self.literal()?;
             return Ok(PRef::Number(literal, self.since(loc)));
         }
-        if self.is(Kind::Value) {
+        if self.is(TokenKind::Value) {
             let error = Diagnostic::new("a body sees its operands, not values of the function").at(loc);
             return self.fail(error.help("give it a name in the list of operands: `x = %a[i]`"));
         }

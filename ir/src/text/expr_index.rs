@@ -2,7 +2,7 @@
 
 use super::expr::ExprCx;
 use super::expr_ast::{PIndex, PMode};
-use super::lexer::Kind;
+use super::lexer::TokenKind;
 use super::parser::{Parsed, Parser, clip};
 use crate::diag::Diagnostic;
 use crate::expr::{Affine, Condition, IndexExpr, Mode, SymExpr, Test};
@@ -73,17 +73,17 @@ impl<'a> Parser<'a> {
         let mut simple = true;
         loop {
             let sign = match self.kind() {
-                Kind::Minus => -1,
+                TokenKind::Minus => -1,
                 _ => 1,
             };
-            if matches!(self.kind(), Kind::Minus | Kind::Plus) {
+            if matches!(self.kind(), TokenKind::Minus | TokenKind::Plus) {
                 self.bump();
                 simple = false;
             }
             let term = self.term(axes)?;
             let added = sum.add(term, sign);
             self.fits(added, start)?;
-            if !matches!(self.kind(), Kind::Minus | Kind::Plus) {
+            if !matches!(self.kind(), TokenKind::Minus | TokenKind::Plus) {
                 return Ok((sum, simple));
             }
         }
@@ -91,14 +91,14 @@ impl<'a> Parser<'a> {
 
     fn term(&mut self, axes: &[Name]) -> Parsed<Sum> {
         let mut sum = Sum::default();
-        if self.eat(Kind::LParen) {
+        if self.eat(TokenKind::LParen) {
             sum = self.nested(|p| p.sum(axes))?.0;
-            self.expect(Kind::RParen, "`)`")?;
+            self.expect(TokenKind::RParen, "`)`")?;
             return Ok(sum);
         }
-        if self.is(Kind::Int) {
+        if self.is(TokenKind::Int) {
             let number = self.wide_int()?;
-            if self.eat(Kind::Star) {
+            if self.eat(TokenKind::Star) {
                 self.symbol_or_axis(axes, number, &mut sum)?;
             } else {
                 sum.constant = number;
@@ -106,7 +106,7 @@ impl<'a> Parser<'a> {
             return Ok(sum);
         }
         self.symbol_or_axis(axes, 1, &mut sum)?;
-        if self.eat(Kind::Star) {
+        if self.eat(TokenKind::Star) {
             let factor = self.wide_int()?;
             sum.axes.values_mut().chain(sum.symbols.values_mut()).for_each(|c| *c = factor);
         }
@@ -116,7 +116,7 @@ impl<'a> Parser<'a> {
     /// A plain name is the axis of that name if there is one, else a symbol. A quoted name is always a
     /// symbol.
     fn symbol_or_axis(&mut self, axes: &[Name], coefficient: i128, sum: &mut Sum) -> Parsed<()> {
-        let quoted = self.is(Kind::Str);
+        let quoted = self.is(TokenKind::Str);
         let (text, _) = self.name("an axis, a symbol or a number")?;
         let name = Name::new(text);
         match axes.iter().rposition(|a| *a == name).filter(|_| !quoted) {
@@ -136,9 +136,9 @@ impl<'a> Parser<'a> {
     pub fn condition(&mut self, axes: &[Name]) -> Parsed<Condition> {
         let start = self.loc();
         let (mut left, simple) = self.sum(axes)?;
-        if self.is(Kind::Percent) {
+        if self.is(TokenKind::Percent) {
             let divisor = self.divisor(simple)?;
-            self.expect(Kind::EqualsEquals, "`== 0`")?;
+            self.expect(TokenKind::EqualsEquals, "`== 0`")?;
             let zero = self.token();
             if self.int("`0`")? != 0 {
                 return self.fail(Diagnostic::new("a remainder is compared with 0").at(zero.loc));
@@ -147,20 +147,26 @@ impl<'a> Parser<'a> {
             return Ok(Condition { form, test: Test::DivisibleBy(divisor) });
         }
         let relation = self.kind();
-        if !matches!(relation, Kind::LessEquals | Kind::Less | Kind::GreaterEquals | Kind::Greater | Kind::EqualsEquals)
-        {
+        if !matches!(
+            relation,
+            TokenKind::LessEquals
+                | TokenKind::Less
+                | TokenKind::GreaterEquals
+                | TokenKind::Greater
+                | TokenKind::EqualsEquals
+        ) {
             return self.expected("a comparison: `<=`, `<`, `>=`, `>`, `==` or `% n == 0`");
         }
         self.bump();
         let (mut right, _) = self.sum(axes)?;
-        if matches!(relation, Kind::GreaterEquals | Kind::Greater) {
+        if matches!(relation, TokenKind::GreaterEquals | TokenKind::Greater) {
             std::mem::swap(&mut left, &mut right);
         }
-        let strict = i128::from(matches!(relation, Kind::Less | Kind::Greater));
+        let strict = i128::from(matches!(relation, TokenKind::Less | TokenKind::Greater));
         let moved = left.add(right, -1).and_then(|()| left.add(Sum { constant: strict, ..Sum::default() }, 1));
         self.fits(moved, start)?;
         let form = self.fits(left.affine(), start)?;
-        let test = if relation == Kind::EqualsEquals { Test::Zero } else { Test::NotPositive };
+        let test = if relation == TokenKind::EqualsEquals { Test::Zero } else { Test::NotPositive };
         Ok(Condition { form, test })
     }
 
@@ -181,16 +187,16 @@ impl<'a> Parser<'a> {
 
     /// A position along one dim: an affine form, a quotient, a remainder, or `gather(%idx[i]) + 1`.
     pub fn position_along(&mut self, cx: &mut ExprCx<'_, 'a>) -> Parsed<IndexExpr> {
-        if self.is_word("gather") && self.ahead(1).kind == Kind::LParen {
+        if self.is_word("gather") && self.ahead(1).kind == TokenKind::LParen {
             return self.nested(|p| p.gather(cx));
         }
         let start = self.loc();
         let (sum, simple) = self.sum(&cx.axes)?;
         let form = self.fits(sum.affine(), start)?;
         match self.kind() {
-            Kind::SlashSlash => Ok(IndexExpr::FloorDiv(form, self.divisor(simple)?)),
-            Kind::Percent => Ok(IndexExpr::Mod(form, self.divisor(simple)?)),
-            Kind::Value => {
+            TokenKind::SlashSlash => Ok(IndexExpr::FloorDiv(form, self.divisor(simple)?)),
+            TokenKind::Percent => Ok(IndexExpr::Mod(form, self.divisor(simple)?)),
+            TokenKind::Value => {
                 let loc = self.loc();
                 self.fail(Diagnostic::new("a value is no position").at(loc).help("a remainder is written `i % 3`"))
             }
@@ -202,10 +208,10 @@ impl<'a> Parser<'a> {
         self.bump();
         self.bump();
         let arg = self.arg_reference(cx)?;
-        self.expect(Kind::LBracket, "`[` and positions")?;
-        let index = self.list(Kind::RBracket, "`,` or `]`", |p| p.position_along(cx))?;
-        self.expect(Kind::RParen, "`)`")?;
-        let signed = matches!(self.kind(), Kind::Plus | Kind::Minus);
+        self.expect(TokenKind::LBracket, "`[` and positions")?;
+        let index = self.list(TokenKind::RBracket, "`,` or `]`", |p| p.position_along(cx))?;
+        self.expect(TokenKind::RParen, "`)`")?;
+        let signed = matches!(self.kind(), TokenKind::Plus | TokenKind::Minus);
         let offset = if signed { self.affine(&cx.axes)? } else { Affine::default() };
         Ok(IndexExpr::Gather { arg, index, offset })
     }
@@ -213,7 +219,11 @@ impl<'a> Parser<'a> {
     /// A position with its access mode.
     pub fn index(&mut self, cx: &mut ExprCx<'_, 'a>) -> Parsed<PIndex> {
         let token = self.token();
-        let word = if token.kind == Kind::Ident && self.ahead(1).kind == Kind::LParen { self.slice(token) } else { "" };
+        let word = if token.kind == TokenKind::Ident && self.ahead(1).kind == TokenKind::LParen {
+            self.slice(token)
+        } else {
+            ""
+        };
         let mode = match word {
             "proved" => Some(Mode::Proved),
             "bcast" => Some(Mode::Broadcast),
@@ -234,12 +244,12 @@ impl<'a> Parser<'a> {
         let mode = match mode {
             Some(mode) => PMode::Known(mode),
             None => {
-                self.expect(Kind::Comma, "`,` and what is outside")?;
+                self.expect(TokenKind::Comma, "`,` and what is outside")?;
                 let loc = self.loc();
                 PMode::Pad((self.literal()?, loc))
             }
         };
-        self.expect(Kind::RParen, "`)`")?;
+        self.expect(TokenKind::RParen, "`)`")?;
         Ok(PIndex { expr, mode })
     }
 

@@ -1,7 +1,7 @@
 //! Parsing of modules, functions and blocks.
 
 use super::ast::{PDef, PFunction, PParam};
-use super::lexer::Kind;
+use super::lexer::TokenKind;
 use super::parser::{Parsed, Parser, clip};
 use crate::diag::Diagnostic;
 use crate::name::Name;
@@ -11,7 +11,7 @@ impl<'a> Parser<'a> {
     /// All functions of the text, including those with errors.
     pub fn module(&mut self) -> Vec<PFunction<'a>> {
         let mut functions = Vec::new();
-        while !self.is(Kind::End) {
+        while !self.is(TokenKind::End) {
             if self.at_func() {
                 functions.extend(self.function());
                 continue;
@@ -24,7 +24,7 @@ impl<'a> Parser<'a> {
                 true => "a function's name, as `@f`",
                 false => "a function, as `func @f(%x: f64[n]) -> f64[n] {`",
             });
-            while !self.is(Kind::End) && !self.at_next_func() {
+            while !self.is(TokenKind::End) && !self.at_next_func() {
                 self.bump();
             }
         }
@@ -50,7 +50,7 @@ impl<'a> Parser<'a> {
             f.results = None;
             self.skip_to_body();
         }
-        if self.eat(Kind::LBrace) {
+        if self.eat(TokenKind::LBrace) {
             self.body(&mut f);
         }
         f.failed = self.errors.count() > errors;
@@ -59,24 +59,24 @@ impl<'a> Parser<'a> {
 
     /// `(%x: f64[n]) -> f64[n]`, up to the brace.
     fn header(&mut self, f: &mut PFunction<'a>) -> Parsed<()> {
-        self.expect(Kind::LParen, "`(` and the parameters")?;
+        self.expect(TokenKind::LParen, "`(` and the parameters")?;
         f.params = self.params(f, false)?;
-        if self.eat(Kind::Arrow) {
+        if self.eat(TokenKind::Arrow) {
             f.results = Some(self.result_types()?);
         }
-        if self.is(Kind::LBrace) { Ok(()) } else { self.expected("`{`") }
+        if self.is(TokenKind::LBrace) { Ok(()) } else { self.expected("`{`") }
     }
 
     fn result_types(&mut self) -> Parsed<Vec<Type>> {
-        if self.eat(Kind::LParen) {
-            return self.list(Kind::RParen, "`,` or `)`", Self::ty);
+        if self.eat(TokenKind::LParen) {
+            return self.list(TokenKind::RParen, "`,` or `)`", Self::ty);
         }
         self.types()
     }
 
     /// Skips to the brace that opens a function's body.
     fn skip_to_body(&mut self) {
-        while !matches!(self.kind(), Kind::LBrace | Kind::RBrace | Kind::End) && !self.at_next_func() {
+        while !matches!(self.kind(), TokenKind::LBrace | TokenKind::RBrace | TokenKind::End) && !self.at_next_func() {
             self.bump();
         }
     }
@@ -84,18 +84,18 @@ impl<'a> Parser<'a> {
     /// Parameters up to the closing parenthesis. With `inferred`, types may be omitted.
     fn params(&mut self, f: &mut PFunction<'a>, inferred: bool) -> Parsed<Vec<PParam>> {
         let mut params = Vec::new();
-        self.list(Kind::RParen, "`,` or `)`", |p| {
-            let token = p.expect(Kind::Value, "a parameter, as `%x: f64[n]`")?;
+        self.list(TokenKind::RParen, "`,` or `)`", |p| {
+            let token = p.expect(TokenKind::Value, "a parameter, as `%x: f64[n]`")?;
             let value = p.value_id(f, token)?;
             if let Err(first) = f.define(value, PDef::Param, token.loc) {
                 let message = format!("value `%{}` is defined twice", clip(f.values[value as usize].name));
                 p.report(Diagnostic::new(message).at(token.loc).help(format!("first in line {}", first.line)));
             }
-            if inferred && !p.is(Kind::Colon) {
+            if inferred && !p.is(TokenKind::Colon) {
                 params.push(PParam { value, ty: Some(Type::unknown()) });
                 return Ok(());
             }
-            p.expect(Kind::Colon, "`:` and the parameter's type")?;
+            p.expect(TokenKind::Colon, "`:` and the parameter's type")?;
             // An invalid type must not hide the parameters after it.
             let ty = match p.ty() {
                 Ok(ty) => Some(ty),
@@ -113,11 +113,11 @@ impl<'a> Parser<'a> {
     /// Skips to the comma or parenthesis after a parameter.
     fn skip_param(&mut self) {
         let mut depth = 0usize;
-        while !matches!(self.kind(), Kind::LBrace | Kind::RBrace | Kind::End) {
+        while !matches!(self.kind(), TokenKind::LBrace | TokenKind::RBrace | TokenKind::End) {
             match self.kind() {
-                Kind::Comma | Kind::RParen if depth == 0 => return,
-                Kind::LBracket => depth += 1,
-                Kind::RBracket => depth = depth.saturating_sub(1),
+                TokenKind::Comma | TokenKind::RParen if depth == 0 => return,
+                TokenKind::LBracket => depth += 1,
+                TokenKind::RBracket => depth = depth.saturating_sub(1),
                 _ => {}
             }
             self.bump();
@@ -127,8 +127,8 @@ impl<'a> Parser<'a> {
     /// Blocks up to the closing brace.
     fn body(&mut self, f: &mut PFunction<'a>) {
         let mut current = None;
-        while !self.is(Kind::RBrace) {
-            if self.is(Kind::End) || self.at_next_func() {
+        while !self.is(TokenKind::RBrace) {
+            if self.is(TokenKind::End) || self.at_next_func() {
                 let _ = self.expected::<()>(&format!("`}}` at the end of `@{}`", clip(&f.name)));
                 self.close_block(f, current);
                 return;
@@ -173,12 +173,12 @@ impl<'a> Parser<'a> {
 
     /// `name:`, `name(%x: f64):`, `name():`.
     fn at_label(&self) -> bool {
-        if !matches!(self.kind(), Kind::Ident | Kind::Str) {
+        if !matches!(self.kind(), TokenKind::Ident | TokenKind::Str) {
             return false;
         }
         match self.ahead(1).kind {
-            Kind::Colon => true,
-            Kind::LParen => matches!(self.ahead(2).kind, Kind::Value | Kind::RParen),
+            TokenKind::Colon => true,
+            TokenKind::LParen => matches!(self.ahead(2).kind, TokenKind::Value | TokenKind::RParen),
             _ => false,
         }
     }
@@ -197,12 +197,12 @@ impl<'a> Parser<'a> {
             f.blocks[id as usize].loc = loc;
             f.order.push(id);
         }
-        let params = if self.eat(Kind::LParen) { self.params(f, f.untyped)? } else { Vec::new() };
+        let params = if self.eat(TokenKind::LParen) { self.params(f, f.untyped)? } else { Vec::new() };
         if is_entry && !params.is_empty() {
             let error = Diagnostic::new("the first block has the function's parameters, and no others").at(loc);
             self.report(error.help("write them in the function's header only"));
         }
-        self.expect(Kind::Colon, "`:` after the block's name")?;
+        self.expect(TokenKind::Colon, "`:` after the block's name")?;
         if !again {
             f.blocks[id as usize].params = params;
         }

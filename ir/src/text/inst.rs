@@ -1,7 +1,7 @@
 //! Parsing of instructions.
 
 use super::ast::{PArg, PDef, PFunction, PInst, POperand, PTarget};
-use super::lexer::Kind;
+use super::lexer::TokenKind;
 use super::parser::{Parsed, Parser, clip};
 use crate::attr::{Attr, Attrs};
 use crate::builder::find_op;
@@ -40,11 +40,11 @@ impl<'a> Parser<'a> {
 
     /// `%a, %b =`, or nothing.
     fn results(&mut self, f: &mut PFunction<'a>, results: &mut SmallVec<[(u32, Loc); 1]>) -> Parsed<()> {
-        while self.is(Kind::Value) {
+        while self.is(TokenKind::Value) {
             let token = self.bump();
             results.push((self.value_id(f, token)?, token.loc));
-            if !self.eat(Kind::Comma) {
-                self.expect(Kind::Equals, "`=` after the results")?;
+            if !self.eat(TokenKind::Comma) {
+                self.expect(TokenKind::Equals, "`=` after the results")?;
                 return Ok(());
             }
         }
@@ -63,7 +63,7 @@ impl<'a> Parser<'a> {
     }
 
     fn operation(&mut self, f: &mut PFunction<'a>, start: Loc) -> Parsed<PInst> {
-        let token = self.expect(Kind::Ident, "an op's name")?;
+        let token = self.expect(TokenKind::Ident, "an op's name")?;
         let op = match find_op(self.slice(token)) {
             Ok(op) => op,
             Err(e) => return self.fail(Diagnostic::from(e).at(token.loc)),
@@ -82,15 +82,15 @@ impl<'a> Parser<'a> {
         };
         if op == ARRAYEXPR {
             self.array_expression(f, &mut inst)?;
-        } else if self.is(Kind::Func) && !self.token().first {
+        } else if self.is(TokenKind::Func) && !self.token().first {
             self.callee(f, &mut inst)?;
-            if self.eat(Kind::Comma) {
+            if self.eat(TokenKind::Comma) {
                 self.items(f, &mut inst)?;
             }
         } else {
             self.items(f, &mut inst)?;
         }
-        if self.is(Kind::Colon) && !self.token().first {
+        if self.is(TokenKind::Colon) && !self.token().first {
             self.bump();
             inst.types = Some(self.types()?);
         }
@@ -121,27 +121,27 @@ impl<'a> Parser<'a> {
             return self.fail(Diagnostic::new(format!("`{}` calls no function", inst.op)).at(loc));
         }
         inst.attrs.set("callee".into(), Attr::Func(name));
-        self.expect(Kind::LParen, "`(` and the arguments")?;
-        inst.args = self.list(Kind::RParen, "`,` or `)`", |p| p.operand(f))?.into();
+        self.expect(TokenKind::LParen, "`(` and the arguments")?;
+        inst.args = self.list(TokenKind::RParen, "`,` or `)`", |p| p.operand(f))?.into();
         Ok(())
     }
 
     /// Operands, attributes and branch targets, separated by commas.
     fn items(&mut self, f: &mut PFunction<'a>, inst: &mut PInst) -> Parsed<()> {
-        if self.at_line_end() || self.is(Kind::Colon) {
+        if self.at_line_end() || self.is(TokenKind::Colon) {
             return Ok(());
         }
         let mut cases = Vec::new();
         loop {
-            let names_attribute = self.is(Kind::Ident) && self.ahead(1).kind == Kind::Equals;
+            let names_attribute = self.is(TokenKind::Ident) && self.ahead(1).kind == TokenKind::Equals;
             if inst.op == SWITCH && !inst.args.is_empty() && self.at_case() {
                 self.case(f, inst, &mut cases)?;
             } else if names_attribute {
                 self.attribute(inst.op, &mut inst.attrs)?;
-            } else if self.is(Kind::Value) || self.at_literal() {
+            } else if self.is(TokenKind::Value) || self.at_literal() {
                 let arg = self.operand(f)?;
                 inst.args.push(arg);
-            } else if matches!(self.kind(), Kind::Ident | Kind::Str) {
+            } else if matches!(self.kind(), TokenKind::Ident | TokenKind::Str) {
                 let target = self.target(f, inst.op)?;
                 inst.targets.push(target);
             } else {
@@ -151,7 +151,7 @@ impl<'a> Parser<'a> {
                 let message = format!("an instruction has at most {MAX_OPERANDS} operands");
                 return self.fail(Diagnostic::new(message).at(inst.op_loc));
             }
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 break;
             }
         }
@@ -164,7 +164,7 @@ impl<'a> Parser<'a> {
     /// A value or a literal.
     pub fn operand(&mut self, f: &mut PFunction<'a>) -> Parsed<PArg> {
         let loc = self.loc();
-        if self.is(Kind::Value) {
+        if self.is(TokenKind::Value) {
             let token = self.bump();
             return Ok(PArg { operand: POperand::Value(self.value_id(f, token)?), loc });
         }
@@ -195,19 +195,19 @@ impl<'a> Parser<'a> {
         }
         let block = f.block(name, loc);
         let mut args = SmallVec::new();
-        if self.is(Kind::LParen) && !self.token().first {
+        if self.is(TokenKind::LParen) && !self.token().first {
             self.bump();
-            args = self.list(Kind::RParen, "`,` or `)`", |p| p.operand(f))?.into();
+            args = self.list(TokenKind::RParen, "`,` or `)`", |p| p.operand(f))?.into();
         }
         Ok(PTarget { block, args, loc })
     }
 
     /// `7: block` or `default: block`.
     fn at_case(&self) -> bool {
-        let skip = usize::from(self.is(Kind::Minus));
+        let skip = usize::from(self.is(TokenKind::Minus));
         let label = self.ahead(skip);
         let is_default = self.is_word("default");
-        (label.kind == Kind::Int || is_default) && self.ahead(skip + 1).kind == Kind::Colon
+        (label.kind == TokenKind::Int || is_default) && self.ahead(skip + 1).kind == TokenKind::Colon
     }
 
     fn case(&mut self, f: &mut PFunction<'a>, inst: &mut PInst, cases: &mut Vec<i64>) -> Parsed<()> {
@@ -219,7 +219,7 @@ impl<'a> Parser<'a> {
         if !is_default {
             cases.push(self.int("a case")?);
         }
-        self.expect(Kind::Colon, "`:`")?;
+        self.expect(TokenKind::Colon, "`:`")?;
         let target = self.target(f, inst.op)?;
         inst.targets.push(target);
         Ok(())

@@ -5,7 +5,7 @@ use crate::loc::Loc;
 /// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the punctuation marks are what they are called")]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     /// `add`, `entry`, `f64`.
     Ident,
     /// `%x`, `%0`, `%"any text"`.
@@ -54,7 +54,7 @@ pub(crate) enum Kind {
 /// A token: its kind and location.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token {
-    pub kind: Kind,
+    pub kind: TokenKind,
     /// True if it is the first of its line.
     pub first: bool,
     pub loc: Loc,
@@ -93,7 +93,7 @@ pub(super) fn is_plain_name(text: &str) -> bool {
     bytes.first().is_some_and(|&b| is_ident_start(b)) && bytes.iter().all(|&b| is_ident(b))
 }
 
-/// All tokens of a text; the last one is [`Kind::End`]. The text must be shorter than 4 GiB.
+/// All tokens of a text; the last one is [`TokenKind::End`]. The text must be shorter than 4 GiB.
 pub(super) fn lex(text: &str) -> Vec<Token> {
     let mut lexer = Lexer {
         bytes: text.as_bytes(),
@@ -119,12 +119,12 @@ impl Lexer<'_> {
             self.skip_blanks();
             let start = self.at;
             let (line, col) = (self.line, start - self.line_start - self.continuation + 1);
-            let kind = if start < self.bytes.len() { self.token() } else { Kind::End };
+            let kind = if start < self.bytes.len() { self.token() } else { TokenKind::End };
             let len = (self.at - start) as u32;
             let loc = Loc { line, col: col as u32, start: start as u32, len, op: None };
             self.tokens.push(Token { kind, first: self.first, loc });
             self.first = false;
-            if kind == Kind::End {
+            if kind == TokenKind::End {
                 return;
             }
         }
@@ -171,11 +171,11 @@ impl Lexer<'_> {
         }
     }
 
-    fn token(&mut self) -> Kind {
+    fn token(&mut self) -> TokenKind {
         let b = self.bytes[self.at];
         match b {
             b'%' | b'@' => self.sigil(b),
-            b'"' => self.string(Kind::Str),
+            b'"' => self.string(TokenKind::Str),
             b'0'..=b'9' => self.number(),
             _ if is_ident_start(b) => {
                 self.skip_while(is_ident);
@@ -184,14 +184,14 @@ impl Lexer<'_> {
                     self.at += 1;
                     self.skip_while(is_ident);
                 }
-                Kind::Ident
+                TokenKind::Ident
             }
             _ => self.punctuation(b),
         }
     }
 
-    fn sigil(&mut self, b: u8) -> Kind {
-        let named = if b == b'%' { Kind::Value } else { Kind::Func };
+    fn sigil(&mut self, b: u8) -> TokenKind {
+        let named = if b == b'%' { TokenKind::Value } else { TokenKind::Func };
         self.at += 1;
         match self.peek(0) {
             b'"' => self.string(named),
@@ -199,12 +199,12 @@ impl Lexer<'_> {
                 self.skip_while(is_ident);
                 named
             }
-            _ if b == b'%' => Kind::Percent,
-            _ => Kind::Bad,
+            _ if b == b'%' => TokenKind::Percent,
+            _ => TokenKind::Bad,
         }
     }
 
-    fn string(&mut self, kind: Kind) -> Kind {
+    fn string(&mut self, kind: TokenKind) -> TokenKind {
         self.at += 1;
         while let Some(&b) = self.bytes.get(self.at) {
             match b {
@@ -212,89 +212,89 @@ impl Lexer<'_> {
                     self.at += 1;
                     return kind;
                 }
-                b'\n' => return Kind::Bad,
+                b'\n' => return TokenKind::Bad,
                 b'\\' if self.peek(1) != b'\n' && self.at + 1 < self.bytes.len() => self.at += 1,
                 _ => {}
             }
             self.count_continuation();
             self.at += 1;
         }
-        Kind::Bad
+        TokenKind::Bad
     }
 
-    fn number(&mut self) -> Kind {
+    fn number(&mut self) -> TokenKind {
         if self.peek(0) == b'0' && self.peek(1) == b'x' && self.peek(2).is_ascii_hexdigit() {
             self.at += 2;
             self.skip_while(|b| b.is_ascii_hexdigit());
-            return Kind::Int;
+            return TokenKind::Int;
         }
         let digits = |b: u8| b.is_ascii_digit();
-        let mut kind = Kind::Int;
+        let mut kind = TokenKind::Int;
         self.skip_while(digits);
         if self.peek(0) == b'.' && self.peek(1) != b'.' {
-            kind = Kind::Float;
+            kind = TokenKind::Float;
             self.at += 1;
             self.skip_while(digits);
         }
         let sign = usize::from(matches!(self.peek(1), b'+' | b'-'));
         if matches!(self.peek(0), b'e' | b'E') && self.peek(1 + sign).is_ascii_digit() {
-            kind = Kind::Float;
+            kind = TokenKind::Float;
             self.at += 1 + sign;
             self.skip_while(digits);
         }
         if self.peek(0) == b'j' && !is_ident(self.peek(1)) {
             self.at += 1;
-            return Kind::Imaginary;
+            return TokenKind::Imaginary;
         }
         kind
     }
 
-    fn punctuation(&mut self, b: u8) -> Kind {
+    fn punctuation(&mut self, b: u8) -> TokenKind {
         let (kind, len) = match (b, self.peek(1)) {
-            (b'-', b'>') => (Kind::Arrow, 2),
-            (b'=', b'=') => (Kind::EqualsEquals, 2),
-            (b'<', b'=') => (Kind::LessEquals, 2),
-            (b'>', b'=') => (Kind::GreaterEquals, 2),
-            (b'.', b'.') => (Kind::DotDot, 2),
-            (b'/', b'/') => (Kind::SlashSlash, 2),
-            (b'(', _) => (Kind::LParen, 1),
-            (b')', _) => (Kind::RParen, 1),
-            (b'[', _) => (Kind::LBracket, 1),
-            (b']', _) => (Kind::RBracket, 1),
-            (b'{', _) => (Kind::LBrace, 1),
-            (b'}', _) => (Kind::RBrace, 1),
-            (b',', _) => (Kind::Comma, 1),
-            (b':', _) => (Kind::Colon, 1),
-            (b';', _) => (Kind::Semicolon, 1),
-            (b'=', _) => (Kind::Equals, 1),
-            (b'<', _) => (Kind::Less, 1),
-            (b'>', _) => (Kind::Greater, 1),
-            (b'+', _) => (Kind::Plus, 1),
-            (b'-', _) => (Kind::Minus, 1),
-            (b'*', _) => (Kind::Star, 1),
-            (b'?', _) => (Kind::Question, 1),
-            (b'#', _) => (Kind::Hash, 1),
-            (b'$', _) => (Kind::Dollar, 1),
+            (b'-', b'>') => (TokenKind::Arrow, 2),
+            (b'=', b'=') => (TokenKind::EqualsEquals, 2),
+            (b'<', b'=') => (TokenKind::LessEquals, 2),
+            (b'>', b'=') => (TokenKind::GreaterEquals, 2),
+            (b'.', b'.') => (TokenKind::DotDot, 2),
+            (b'/', b'/') => (TokenKind::SlashSlash, 2),
+            (b'(', _) => (TokenKind::LParen, 1),
+            (b')', _) => (TokenKind::RParen, 1),
+            (b'[', _) => (TokenKind::LBracket, 1),
+            (b']', _) => (TokenKind::RBracket, 1),
+            (b'{', _) => (TokenKind::LBrace, 1),
+            (b'}', _) => (TokenKind::RBrace, 1),
+            (b',', _) => (TokenKind::Comma, 1),
+            (b':', _) => (TokenKind::Colon, 1),
+            (b';', _) => (TokenKind::Semicolon, 1),
+            (b'=', _) => (TokenKind::Equals, 1),
+            (b'<', _) => (TokenKind::Less, 1),
+            (b'>', _) => (TokenKind::Greater, 1),
+            (b'+', _) => (TokenKind::Plus, 1),
+            (b'-', _) => (TokenKind::Minus, 1),
+            (b'*', _) => (TokenKind::Star, 1),
+            (b'?', _) => (TokenKind::Question, 1),
+            (b'#', _) => (TokenKind::Hash, 1),
+            (b'$', _) => (TokenKind::Dollar, 1),
             _ => return self.bad_character(),
         };
         match kind {
-            Kind::LBracket => self.brackets += 1,
-            Kind::RBracket => self.brackets = self.brackets.saturating_sub(1),
+            TokenKind::LBracket => self.brackets += 1,
+            TokenKind::RBracket => self.brackets = self.brackets.saturating_sub(1),
             // A brace closes all open brackets, so that comments after it are comments.
-            Kind::LBrace | Kind::RBrace => self.brackets = 0,
+            TokenKind::LBrace | TokenKind::RBrace => self.brackets = 0,
             _ => {}
         }
         self.at += len;
         kind
     }
 
-    fn bad_character(&mut self) -> Kind {
+    fn bad_character(&mut self) -> TokenKind {
         self.at += 1;
         while self.at < self.bytes.len() && self.bytes[self.at] & 0xc0 == 0x80 {
             self.count_continuation();
             self.at += 1;
         }
-        Kind::Bad
+        TokenKind::Bad
     }
 }
 

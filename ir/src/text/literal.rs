@@ -1,9 +1,9 @@
 //! Parsing of numbers: literals, with and without a dtype, and constant arrays.
 
-use super::lexer::Kind;
+use super::lexer::TokenKind;
 use super::parser::{Parsed, Parser, clip};
 use crate::diag::Diagnostic;
-use crate::dtype::{DType, Kind as DKind};
+use crate::dtype::{DType, Kind};
 use crate::scalar::{Literal, Scalar};
 use crate::types::Dim;
 use crate::value::{Array, checked_len};
@@ -11,7 +11,7 @@ use num_complex::{Complex32, Complex64};
 
 /// A real number before it has a dtype.
 #[derive(Clone, Copy, Debug)]
-struct Part<'a> {
+struct UntypedReal<'a> {
     negative: bool,
     digits: Digits<'a>,
 }
@@ -36,7 +36,7 @@ pub(crate) enum Number<'a> {
 
 /// One part of a complex number, or a real number.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RealPart<'a>(Part<'a>);
+pub(crate) struct RealPart<'a>(UntypedReal<'a>);
 
 impl RealPart<'_> {
     fn int(self) -> Option<i128> {
@@ -90,7 +90,7 @@ impl Number<'_> {
             (DType::F64, _) if im.is_none() => Some(Scalar::F64(re.f64())),
             (DType::C64, _) => Some(Scalar::C64(Complex32::new(re.f32(), im.map_or(0.0, RealPart::f32)))),
             (DType::C128, _) => Some(Scalar::C128(Complex64::new(re.f64(), im.map_or(0.0, RealPart::f64)))),
-            (_, DKind::Int) => self.weak().at(dtype),
+            (_, Kind::Int) => self.weak().at(dtype),
             _ => None,
         }
     }
@@ -100,8 +100,8 @@ impl<'a> Parser<'a> {
     /// True at the start of a literal.
     pub fn at_literal(&self) -> bool {
         match self.kind() {
-            Kind::Int | Kind::Float | Kind::Imaginary | Kind::Minus | Kind::LParen => true,
-            Kind::Ident => matches!(self.slice(self.token()), "true" | "false" | "inf" | "NaN"),
+            TokenKind::Int | TokenKind::Float | TokenKind::Imaginary | TokenKind::Minus | TokenKind::LParen => true,
+            TokenKind::Ident => matches!(self.slice(self.token()), "true" | "false" | "inf" | "NaN"),
             _ => false,
         }
     }
@@ -139,9 +139,9 @@ impl<'a> Parser<'a> {
     /// True at a colon without blanks around it.
     fn at_suffix(&self) -> bool {
         let (colon, next) = (self.token(), self.ahead(1));
-        colon.kind == Kind::Colon
+        colon.kind == TokenKind::Colon
             && colon.loc.start == self.last().end()
-            && next.kind == Kind::Ident
+            && next.kind == TokenKind::Ident
             && next.loc.start == colon.end()
     }
 
@@ -153,55 +153,56 @@ impl<'a> Parser<'a> {
         if self.eat_word("false") {
             return Ok(Number::Bool(false));
         }
-        if self.eat(Kind::LParen) {
+        if self.eat(TokenKind::LParen) {
             let re = self.part()?;
-            self.expect(Kind::Comma, "`,` between real and imaginary part")?;
+            self.expect(TokenKind::Comma, "`,` between real and imaginary part")?;
             let im = self.part()?;
-            self.expect(Kind::RParen, "`)` after the imaginary part")?;
+            self.expect(TokenKind::RParen, "`)` after the imaginary part")?;
             return Ok(Number::Complex(re, im));
         }
-        let imaginary = self.is(Kind::Imaginary) || (self.is(Kind::Minus) && self.ahead(1).kind == Kind::Imaginary);
+        let imaginary =
+            self.is(TokenKind::Imaginary) || (self.is(TokenKind::Minus) && self.ahead(1).kind == TokenKind::Imaginary);
         if imaginary {
-            let negative = self.eat(Kind::Minus);
+            let negative = self.eat(TokenKind::Minus);
             let token = self.bump();
             let digits = Digits::Float(self.slice(token).trim_end_matches('j'));
-            let zero = RealPart(Part { negative: false, digits: Digits::Int(0) });
-            return Ok(Number::Complex(zero, RealPart(Part { negative, digits })));
+            let zero = RealPart(UntypedReal { negative: false, digits: Digits::Int(0) });
+            return Ok(Number::Complex(zero, RealPart(UntypedReal { negative, digits })));
         }
         self.part().map(Number::Real)
     }
 
     fn part(&mut self) -> Parsed<RealPart<'a>> {
-        let negative = self.eat(Kind::Minus);
+        let negative = self.eat(TokenKind::Minus);
         let token = self.token();
         let text = self.slice(token);
         let digits = match (token.kind, text) {
-            (Kind::Int, _) => {
+            (TokenKind::Int, _) => {
                 self.bump();
                 Digits::Int(self.int_digits(text, token.loc)?)
             }
-            (Kind::Float, _) => {
+            (TokenKind::Float, _) => {
                 self.bump();
                 Digits::Float(text)
             }
-            (Kind::Ident, "inf") => {
+            (TokenKind::Ident, "inf") => {
                 self.bump();
                 Digits::Infinity
             }
-            (Kind::Ident, "NaN") => {
+            (TokenKind::Ident, "NaN") => {
                 self.bump();
-                if self.is(Kind::LParen) { Digits::Bits(self.nan_bits()?) } else { Digits::Nan }
+                if self.is(TokenKind::LParen) { Digits::Bits(self.nan_bits()?) } else { Digits::Nan }
             }
             _ => return self.expected("a number"),
         };
-        Ok(RealPart(Part { negative, digits }))
+        Ok(RealPart(UntypedReal { negative, digits }))
     }
 
     fn nan_bits(&mut self) -> Parsed<u64> {
         self.bump();
-        let token = self.expect(Kind::Int, "the bits of the NaN, as `0x7ff8000000000000`")?;
+        let token = self.expect(TokenKind::Int, "the bits of the NaN, as `0x7ff8000000000000`")?;
         let bits = self.int_digits(self.slice(token), token.loc)?;
-        self.expect(Kind::RParen, "`)`")?;
+        self.expect(TokenKind::RParen, "`)`")?;
         match u64::try_from(bits) {
             Ok(bits) => Ok(bits),
             Err(_) => self.fail(Diagnostic::new("a NaN has at most 64 bits").at(token.loc)),
@@ -226,15 +227,15 @@ impl<'a> Parser<'a> {
 
     /// Digits of an integer, without a sign.
     pub fn wide_int(&mut self) -> Parsed<i128> {
-        let token = self.expect(Kind::Int, "an integer")?;
+        let token = self.expect(TokenKind::Int, "an integer")?;
         self.int_digits(self.slice(token), token.loc)
     }
 
     /// An `i64`.
     pub fn int(&mut self, what: &str) -> Parsed<i64> {
         let start = self.loc();
-        let negative = self.eat(Kind::Minus);
-        let token = self.expect(Kind::Int, what)?;
+        let negative = self.eat(TokenKind::Minus);
+        let token = self.expect(TokenKind::Int, what)?;
         let value = self.int_digits(self.slice(token), token.loc)?;
         match i64::try_from(if negative { -value } else { value }) {
             Ok(value) => Ok(value),
@@ -253,7 +254,7 @@ impl<'a> Parser<'a> {
         if self.at_suffix() {
             self.bump();
             dtype = Some(self.dtype()?);
-            if self.is(Kind::LBracket) {
+            if self.is(TokenKind::LBracket) {
                 shape = self.empty_shape(&elements)?;
             }
         }
@@ -292,7 +293,7 @@ impl<'a> Parser<'a> {
     /// One level of brackets; all sublists of a level must have the same length.
     fn array_level(&mut self, depth: usize, shape: &mut Vec<usize>, out: &mut Vec<Number<'a>>) -> Parsed<()> {
         let start = self.loc();
-        if !self.is(Kind::LBracket) {
+        if !self.is(TokenKind::LBracket) {
             if depth < shape.len() {
                 return self.expected("`[`, as in the lists before");
             }
@@ -308,17 +309,17 @@ impl<'a> Parser<'a> {
             shape.push(0);
         }
         let mut count = 0;
-        while !self.is(Kind::RBracket) {
+        while !self.is(TokenKind::RBracket) {
             self.nested(|p| p.array_level(depth + 1, shape, out))?;
             count += 1;
             if begun && count == 1 {
                 shape[depth] = 1;
             }
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 break;
             }
         }
-        self.expect(Kind::RBracket, "`,` or `]`")?;
+        self.expect(TokenKind::RBracket, "`,` or `]`")?;
         if begun {
             shape[depth] = count;
         } else if shape[depth] != count {

@@ -1,7 +1,7 @@
 //! The token cursor of the parser, and the primitives that all its parts share: expected tokens, names and
 //! errors.
 
-use super::lexer::{Kind, Token, lex, unescape};
+use super::lexer::{Token, TokenKind, lex, unescape};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::loc::Loc;
 use crate::name::Name;
@@ -42,7 +42,7 @@ impl<'a> Parser<'a> {
     pub fn ahead(&self, n: usize) -> Token {
         self.tokens[(self.at + n).min(self.tokens.len() - 1)]
     }
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> TokenKind {
         self.token().kind
     }
     pub fn loc(&self) -> Loc {
@@ -62,10 +62,10 @@ impl<'a> Parser<'a> {
     pub fn position(&self) -> usize {
         self.at
     }
-    pub fn is(&self, kind: Kind) -> bool {
+    pub fn is(&self, kind: TokenKind) -> bool {
         self.kind() == kind
     }
-    pub fn eat(&mut self, kind: Kind) -> bool {
+    pub fn eat(&mut self, kind: TokenKind) -> bool {
         let found = self.is(kind);
         if found {
             self.bump();
@@ -73,7 +73,7 @@ impl<'a> Parser<'a> {
         found
     }
     pub fn is_word(&self, word: &str) -> bool {
-        self.is(Kind::Ident) && self.slice(self.token()) == word
+        self.is(TokenKind::Ident) && self.slice(self.token()) == word
     }
     pub fn eat_word(&mut self, word: &str) -> bool {
         let found = self.is_word(word);
@@ -82,7 +82,7 @@ impl<'a> Parser<'a> {
         }
         found
     }
-    pub fn expect(&mut self, kind: Kind, what: &str) -> Parsed<Token> {
+    pub fn expect(&mut self, kind: TokenKind, what: &str) -> Parsed<Token> {
         if self.is(kind) { Ok(self.bump()) } else { self.expected(what) }
     }
     /// The text of a token.
@@ -113,7 +113,7 @@ impl<'a> Parser<'a> {
 
     /// A plain or quoted name.
     pub fn name(&mut self, what: &str) -> Parsed<(&'a str, Loc)> {
-        if !matches!(self.kind(), Kind::Ident | Kind::Str) {
+        if !matches!(self.kind(), TokenKind::Ident | TokenKind::Str) {
             return self.expected(what);
         }
         let token = self.bump();
@@ -122,18 +122,18 @@ impl<'a> Parser<'a> {
 
     /// `%x`.
     pub fn expect_value(&mut self) -> Parsed<Token> {
-        self.expect(Kind::Value, "a value, as `%x`")
+        self.expect(TokenKind::Value, "a value, as `%x`")
     }
 
     /// `@f`.
     pub fn func_name(&mut self) -> Parsed<(Name, Loc)> {
-        let token = self.expect(Kind::Func, "a function's name, as `@f`")?;
+        let token = self.expect(TokenKind::Func, "a function's name, as `@f`")?;
         Ok((Name::new(self.name_of(token)?), token.loc))
     }
 
     /// True at the end of an instruction: a new line, a closing brace, or the end of the text.
     pub fn at_line_end(&self) -> bool {
-        self.token().first || matches!(self.kind(), Kind::RBrace | Kind::End)
+        self.token().first || matches!(self.kind(), TokenKind::RBrace | TokenKind::End)
     }
 
     pub fn report(&mut self, error: Diagnostic) {
@@ -147,8 +147,8 @@ impl<'a> Parser<'a> {
     pub fn expected<T>(&mut self, what: &str) -> Parsed<T> {
         let token = self.token();
         let found = match token.kind {
-            Kind::End => "the end of the text".to_string(),
-            Kind::Bad if self.slice(token).contains('"') => "a string without an end".to_string(),
+            TokenKind::End => "the end of the text".to_string(),
+            TokenKind::Bad if self.slice(token).contains('"') => "a string without an end".to_string(),
             _ => format!("`{}`", clip(self.slice(token))),
         };
         self.fail(
@@ -169,11 +169,16 @@ impl<'a> Parser<'a> {
     }
 
     /// Items separated by commas, up to a closing token, which is consumed.
-    pub fn list<T>(&mut self, close: Kind, end: &str, mut item: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
+    pub fn list<T>(
+        &mut self,
+        close: TokenKind,
+        end: &str,
+        mut item: impl FnMut(&mut Self) -> Parsed<T>,
+    ) -> Parsed<Vec<T>> {
         let mut items = Vec::new();
         while !self.is(close) {
             items.push(item(self)?);
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 break;
             }
         }
@@ -187,22 +192,22 @@ impl<'a> Parser<'a> {
         let mut depth = 0usize;
         for token in &self.tokens[start..self.at] {
             match token.kind {
-                Kind::LBrace => depth += 1,
-                Kind::RBrace => depth = depth.saturating_sub(1),
+                TokenKind::LBrace => depth += 1,
+                TokenKind::RBrace => depth = depth.saturating_sub(1),
                 _ => {}
             }
         }
-        if start == self.at && !self.is(Kind::RBrace) {
-            depth += usize::from(self.bump().kind == Kind::LBrace);
+        if start == self.at && !self.is(TokenKind::RBrace) {
+            depth += usize::from(self.bump().kind == TokenKind::LBrace);
         }
         loop {
             let token = self.token();
             match token.kind {
-                Kind::End => return,
-                Kind::RBrace if depth == 0 => return,
-                Kind::RBrace => depth -= 1,
+                TokenKind::End => return,
+                TokenKind::RBrace if depth == 0 => return,
+                TokenKind::RBrace => depth -= 1,
                 _ if token.first && (depth == 0 || self.at_func()) => return,
-                Kind::LBrace => depth += 1,
+                TokenKind::LBrace => depth += 1,
                 _ => {}
             }
             self.bump();
@@ -216,12 +221,12 @@ impl<'a> Parser<'a> {
 
     /// True at the start of a function.
     pub fn at_func(&self) -> bool {
-        self.is_word("func") && self.ahead(1).kind == Kind::Func || self.at_untyped()
+        self.is_word("func") && self.ahead(1).kind == TokenKind::Func || self.at_untyped()
     }
 
     /// True at `untyped func @f`.
     pub fn at_untyped(&self) -> bool {
-        self.is_word("untyped") && self.slice(self.ahead(1)) == "func" && self.ahead(2).kind == Kind::Func
+        self.is_word("untyped") && self.slice(self.ahead(1)) == "func" && self.ahead(2).kind == TokenKind::Func
     }
 }
 
@@ -229,7 +234,7 @@ impl<'a> Parser<'a> {
 pub(crate) fn whole<'a, T>(text: &'a str, read: impl FnOnce(&mut Parser<'a>) -> Parsed<T>) -> Result<T, String> {
     let mut parser = Parser::new(text, "");
     let found = read(&mut parser);
-    let ended = parser.is(Kind::End);
+    let ended = parser.is(TokenKind::End);
     match (found, parser.errors.errors().first()) {
         (Ok(found), None) if ended => Ok(found),
         (_, Some(error)) => Err(format!("in `{}`: {error}", clip(text))),

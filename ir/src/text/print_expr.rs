@@ -6,7 +6,7 @@ use super::lexer::is_plain_name;
 use super::names::{Uniquifier, write_name};
 use super::numbers::{weak_literal, write_scalar, write_weak};
 use super::print_forms::{Terms, write_axis};
-use super::print_order::{MAX_DEPTH, Order, captures_are_counted};
+use super::print_order::{MAX_DEPTH, UseOrder, captures_are_counted};
 use super::printer::{Printer, weakest, write_attr, write_list, write_type};
 use crate::dtype::DType;
 use crate::expr::{
@@ -23,11 +23,11 @@ use std::fmt::Write;
 impl Printer<'_> {
     /// Writes the text after `arrayexpr`.
     pub(super) fn write_array_expr(&self, expr: &ArrayExpr, args: &[Value], indent: usize, out: &mut String) {
-        let mut order = Order::default();
+        let mut order = UseOrder::default();
         order.expression(expr, 0);
         let canonical = order.args_are_counted(args.len()) && all_distinct(args);
         let mut writer =
-            Writer { printer: self, args, listed: !canonical, axes: Vec::new(), taken: Uniquifier::default() };
+            ExprWriter { printer: self, args, listed: !canonical, axes: Vec::new(), taken: Uniquifier::default() };
         if !canonical {
             out.push_str(" (");
             write_list(args, out, |&v, out| writer.arg(v, out));
@@ -81,7 +81,7 @@ impl BodyNames<'_> {
     }
 }
 
-struct Writer<'w> {
+struct ExprWriter<'w> {
     printer: &'w Printer<'w>,
     args: &'w [Value],
     /// The operands are listed first and referenced by number.
@@ -91,7 +91,7 @@ struct Writer<'w> {
     taken: Uniquifier,
 }
 
-impl Writer<'_> {
+impl ExprWriter<'_> {
     /// Writes an expression. `around` has the names of the enclosing body, and `captures` the values that
     /// the expression captures.
     fn expression(

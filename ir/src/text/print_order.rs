@@ -10,12 +10,12 @@ pub(super) const MAX_DEPTH: usize = 32;
 /// The order in which the instruction's operands, and the captures of one expression, first appear in the
 /// text.
 #[derive(Default)]
-pub(super) struct Order {
+pub(super) struct UseOrder {
     args: Vec<u32>,
     seen: FxHashSet<u32>,
 }
 
-impl Order {
+impl UseOrder {
     fn arg(&mut self, n: u32) {
         if self.seen.insert(n) {
             self.args.push(n);

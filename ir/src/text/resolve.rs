@@ -90,7 +90,7 @@ fn resolve_function(f: &PFunction<'_>, signatures: &Signatures, errors: &mut Dia
     func.reserve(f.values.len(), f.insts.len());
     func.loc = f.loc;
     func.untyped = f.untyped;
-    let mut resolver = Resolver {
+    let mut resolver = FunctionResolver {
         f,
         func,
         numbering: Numbering::default(),
@@ -117,7 +117,7 @@ enum State {
     Done,
 }
 
-pub(super) struct Resolver<'a, 'e> {
+pub(super) struct FunctionResolver<'a, 'e> {
     f: &'a PFunction<'a>,
     pub func: Function,
     numbering: Numbering,
@@ -130,7 +130,7 @@ pub(super) struct Resolver<'a, 'e> {
     state: Vec<State>,
 }
 
-impl Resolver<'_, '_> {
+impl FunctionResolver<'_, '_> {
     /// Reports values and blocks that are used but not defined.
     fn names(&mut self) {
         for value in self.f.values.iter().filter(|v| v.def == PDef::Undefined) {

@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// The verified expression; `None` if errors were reported. `args` are the types of the instruction's
 /// operands.
 pub(super) fn resolve_expr(expr: &PExpr, args: &[Type], loc: Loc, errors: &mut Diagnostics) -> Option<Arc<ArrayExpr>> {
-    let mut resolver = Resolver { args, errors };
+    let mut resolver = ExprResolver { args, errors };
     let made = resolver.expression(expr, 0, None);
     let made = resolver.report(made)?;
     let problems = verify(&made, args);
@@ -35,13 +35,13 @@ pub(super) fn resolve_expr(expr: &PExpr, args: &[Type], loc: Loc, errors: &mut D
     problems.is_empty().then(|| Arc::new(made))
 }
 
-struct Resolver<'a, 'e> {
+struct ExprResolver<'a, 'e> {
     args: &'a [Type],
     errors: &'e mut Diagnostics,
 }
 
 /// The dtypes of the values that a body can name.
-struct Scope<'a> {
+struct BodyScope<'a> {
     operands: &'a [Operand],
     accumulators: Vec<DType>,
     /// The number of axes of this expression and of the enclosing ones.
@@ -60,7 +60,7 @@ struct Before {
 /// The operation of a body instruction, its operands, and the dtypes of its results.
 type Operation = (BodyOp, SmallVec<[BodyRef; 3]>, SmallVec<[DType; 1]>);
 
-impl Resolver<'_, '_> {
+impl ExprResolver<'_, '_> {
     /// Reports an error and continues, so that later errors are found, too.
     fn report<T>(&mut self, found: Resolved<T>) -> Option<T> {
         match found {
@@ -85,7 +85,7 @@ impl Resolver<'_, '_> {
     fn expression(&mut self, expr: &PExpr, outer_axes: usize, captures: Option<&[DType]>) -> Resolved<ArrayExpr> {
         let operands = self.all(&expr.operands, |this, read| this.operand(read, captures))?;
         let axes = outer_axes + expr.axes.len();
-        let mut scope = Scope { operands: &operands, accumulators: Vec::new(), axes };
+        let mut scope = BodyScope { operands: &operands, accumulators: Vec::new(), axes };
         let body = self.body(&expr.body, &scope);
         let body = self.report(body);
         let reductions = self.all(&expr.reductions, |this, r| this.reduction(r, axes))?;
@@ -124,7 +124,7 @@ impl Resolver<'_, '_> {
         Ok(Operand { name: read.name, source: read.source.clone(), dtype, index })
     }
 
-    fn body(&mut self, body: &PBody, scope: &Scope<'_>) -> Resolved<Body> {
+    fn body(&mut self, body: &PBody, scope: &BodyScope<'_>) -> Resolved<Body> {
         let mut before = Before::default();
         for inst in &body.insts {
             let made = self.body_inst(inst, &before, scope);
@@ -142,7 +142,7 @@ impl Resolver<'_, '_> {
         if before.refused.contains(&true) { Err(Refused::Before) } else { Ok(Body { insts: before.insts, yields }) }
     }
 
-    fn body_inst(&mut self, inst: &PBodyInst, before: &Before, scope: &Scope<'_>) -> Resolved<BodyInst> {
+    fn body_inst(&mut self, inst: &PBodyInst, before: &Before, scope: &BodyScope<'_>) -> Resolved<BodyInst> {
         let (op, args, dtypes) = match &inst.op {
             PBodyOp::Op(op, attrs) => body_op(*op, attrs, inst, before, scope)?,
             PBodyOp::Nested(nested) => {
@@ -166,7 +166,7 @@ impl Resolver<'_, '_> {
             PCombine::Builtin(monoid) => Combine::Builtin(*monoid),
             PCombine::Region(body) => {
                 let both = accumulators.iter().chain(accumulators).copied().collect();
-                Combine::Region(self.body(body, &Scope { operands: &[], accumulators: both, axes })?)
+                Combine::Region(self.body(body, &BodyScope { operands: &[], accumulators: both, axes })?)
             }
         };
         let values = |list: &Vec<PNumber>| {
@@ -230,7 +230,7 @@ impl Resolver<'_, '_> {
     }
 }
 
-impl Scope<'_> {
+impl BodyScope<'_> {
     /// The dtype of a value, unless its instruction has an error.
     fn dtype(&self, r: BodyRef, before: &Before) -> Resolved<DType> {
         let found = match r {
@@ -246,7 +246,7 @@ impl Scope<'_> {
     }
 }
 
-fn body_op(op: Op, attrs: &Attrs, inst: &PBodyInst, before: &Before, scope: &Scope<'_>) -> Resolved<Operation> {
+fn body_op(op: Op, attrs: &Attrs, inst: &PBodyInst, before: &Before, scope: &BodyScope<'_>) -> Resolved<Operation> {
     if !op.is_elementwise() {
         let error = Diagnostic::new(format!("`{op}` is not elementwise")).at(inst.loc);
         return Err(error.help("a body is made of elementwise ops and nested `arrayexpr`s").into());
@@ -267,7 +267,7 @@ fn op_args(
     attrs: &Attrs,
     inst: &PBodyInst,
     before: &Before,
-    scope: &Scope<'_>,
+    scope: &BodyScope<'_>,
 ) -> Resolved<SmallVec<[BodyRef; 3]>> {
     let dtype = |arg: &PRef| match arg {
         PRef::Known(r, _) => scope.dtype(*r, before).map(Some),

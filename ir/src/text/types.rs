@@ -1,6 +1,6 @@
 //! Parsing of types: `f64`, `f64[n, 3, ?]`, `f64[n, n; diagonal]`.
 
-use super::lexer::Kind;
+use super::lexer::TokenKind;
 use super::parser::{Parsed, Parser, clip};
 use crate::diag::Diagnostic;
 use crate::dtype::DType;
@@ -17,7 +17,7 @@ const MAX_RANK: usize = 64;
 impl<'a> Parser<'a> {
     /// `f64`.
     pub fn dtype(&mut self) -> Parsed<DType> {
-        if !self.is(Kind::Ident) {
+        if !self.is(TokenKind::Ident) {
             return self.expected("a dtype");
         }
         let token = self.bump();
@@ -39,11 +39,11 @@ impl<'a> Parser<'a> {
     pub fn dim(&mut self) -> Parsed<Dim> {
         let token = self.token();
         match token.kind {
-            Kind::Question => {
+            TokenKind::Question => {
                 self.bump();
                 Ok(Dim::Any)
             }
-            Kind::Int => {
+            TokenKind::Int => {
                 self.bump();
                 match self.slice(token).parse() {
                     Ok(extent) => Ok(Dim::Const(extent)),
@@ -57,13 +57,13 @@ impl<'a> Parser<'a> {
     /// A list of dims up to `close`, which is not consumed.
     fn dims(&mut self) -> Parsed<Vec<Dim>> {
         let mut dims = Vec::new();
-        while !matches!(self.kind(), Kind::RBracket | Kind::Semicolon) {
+        while !matches!(self.kind(), TokenKind::RBracket | TokenKind::Semicolon) {
             if dims.len() == MAX_RANK {
                 let loc = self.loc();
                 return self.fail(Diagnostic::new(format!("an array has at most {MAX_RANK} dims")).at(loc));
             }
             dims.push(self.dim()?);
-            if !self.eat(Kind::Comma) {
+            if !self.eat(TokenKind::Comma) {
                 break;
             }
         }
@@ -72,22 +72,22 @@ impl<'a> Parser<'a> {
 
     /// `[n, 3]`.
     pub fn bracketed_dims(&mut self) -> Parsed<Vec<Dim>> {
-        self.expect(Kind::LBracket, "`[`")?;
+        self.expect(TokenKind::LBracket, "`[`")?;
         let dims = self.dims()?;
-        self.expect(Kind::RBracket, "`,` or `]`")?;
+        self.expect(TokenKind::RBracket, "`,` or `]`")?;
         Ok(dims)
     }
 
     /// A type.
     pub fn ty(&mut self) -> Parsed<Type> {
         let dtype = self.dtype()?;
-        if !self.is(Kind::LBracket) || self.token().first {
+        if !self.is(TokenKind::LBracket) || self.token().first {
             return Ok(Type::scalar(dtype));
         }
         self.bump();
         let dims = self.dims()?;
-        let style = if self.eat(Kind::Semicolon) { Some(self.style()?) } else { None };
-        self.expect(Kind::RBracket, "`,` or `]`")?;
+        let style = if self.eat(TokenKind::Semicolon) { Some(self.style()?) } else { None };
+        self.expect(TokenKind::RBracket, "`,` or `]`")?;
         Ok(Type::array(dtype, dims).with_style(style))
     }
 
@@ -99,7 +99,7 @@ impl<'a> Parser<'a> {
                 near.map_or("is the crate that registers it linked?".to_string(), |n| format!("did you mean `{n}`?"));
             return self.fail(Diagnostic::new(format!("unknown storage style `{}`", clip(name))).at(loc).help(help));
         }
-        if self.is(Kind::LParen) {
+        if self.is(TokenKind::LParen) {
             self.style_arguments(loc)
         } else {
             Ok(Style::named(Name::new(name)).map_or(Name::new(name), Style::name))
@@ -112,9 +112,9 @@ impl<'a> Parser<'a> {
         loop {
             let token = self.token();
             match token.kind {
-                Kind::LParen => depth += 1,
-                Kind::RParen => depth -= 1,
-                Kind::End | Kind::RBracket => return self.expected("`)`"),
+                TokenKind::LParen => depth += 1,
+                TokenKind::RParen => depth -= 1,
+                TokenKind::End | TokenKind::RBracket => return self.expected("`)`"),
                 _ => {}
             }
             self.bump();
@@ -135,7 +135,7 @@ impl<'a> Parser<'a> {
     /// Types separated by commas, at least one.
     pub fn types(&mut self) -> Parsed<Vec<Type>> {
         let mut types = vec![self.ty()?];
-        while self.eat(Kind::Comma) {
+        while self.eat(TokenKind::Comma) {
             types.push(self.ty()?);
         }
         Ok(types)

@@ -1,12 +1,12 @@
 //! The verifier of one instruction: operands, attributes, result types, targets.
 
-use super::Verifier;
+use super::FunctionVerifier;
 use crate::builder::infer;
 use crate::function::{Inst, InstData, Target};
 use crate::ops::control;
 use crate::types::Type;
 
-impl Verifier<'_> {
+impl FunctionVerifier<'_> {
     pub(super) fn inst(&mut self, inst: Inst) {
         let data = self.func.inst(inst);
         let missing: Vec<_> = data.uses().filter(|&v| !self.is_defined(v)).collect();

@@ -75,7 +75,7 @@ fn finish(errors: Vec<VerifyError>) -> Result<(), VerifyErrors> {
 }
 
 fn errors_of(func: &Function, module: Option<&Module>) -> Vec<VerifyError> {
-    let mut cx = Verifier::new(func, module);
+    let mut cx = FunctionVerifier::new(func, module);
     cx.styles(&func.results, func.loc);
     match func.entry() {
         None => cx.error(func.loc, "the function has no blocks", Some("it needs one, that ends with `ret`")),
@@ -99,7 +99,7 @@ pub fn unbound_symbol(func: &Function, ty: &Type) -> Option<Name> {
 pub(crate) const TERMINATORS: &str = "`jump`, `br_if`, `switch`, `ret` and `raise` are terminators";
 
 /// Checks one function.
-pub(crate) struct Verifier<'a> {
+pub(crate) struct FunctionVerifier<'a> {
     func: &'a Function,
     module: Option<&'a Module>,
     errors: Vec<VerifyError>,
@@ -108,9 +108,9 @@ pub(crate) struct Verifier<'a> {
     sound: bool,
 }
 
-impl<'a> Verifier<'a> {
+impl<'a> FunctionVerifier<'a> {
     fn new(func: &'a Function, module: Option<&'a Module>) -> Self {
-        Verifier { func, module, errors: Vec::new(), labels: OnceCell::new(), sound: true }
+        FunctionVerifier { func, module, errors: Vec::new(), labels: OnceCell::new(), sound: true }
     }
 
     fn error(&mut self, loc: Loc, message: impl Into<String>, help: Option<&str>) {

@@ -21,12 +21,12 @@ pub(super) enum Slot {
 
 /// The slots of a body's values: operands first, then accumulators, then results of its instructions.
 #[derive(Clone, Copy)]
-pub(super) struct Layout {
+pub(super) struct SlotLayout {
     pub(super) operands: usize,
     pub(super) accumulators: usize,
 }
 
-enum Step<'a> {
+enum BodyStep<'a> {
     Op {
         name: &'static str,
         loc: Loc,
@@ -43,7 +43,7 @@ enum Step<'a> {
 
 /// A body prepared for evaluation.
 pub(super) struct BodyPlan<'a> {
-    steps: Vec<Step<'a>>,
+    steps: Vec<BodyStep<'a>>,
     pub(super) yields: Vec<Slot>,
     first: usize,
     /// The operands that the body reads.
@@ -55,7 +55,7 @@ impl<'a> BodyPlan<'a> {
     /// in scope of nested expressions.
     pub(super) fn new(
         body: &'a Body,
-        layout: Layout,
+        layout: SlotLayout,
         dtypes: &[DType],
         ranges: &[(i64, i64)],
         env: &Env<'_>,
@@ -94,12 +94,12 @@ impl<'a> BodyPlan<'a> {
                     let args: SmallVec<[DType; 3]> = inst.args.iter().map(dtype).collect();
                     let found = resolve(&args, attrs).map_err(EvalError::value)?;
                     let args = inst.args.iter().map(slot).zip(found.ins).collect();
-                    Step::Op { name: op.name, loc: inst.loc, scalar, attrs, args, results: inst.dtypes.len() }
+                    BodyStep::Op { name: op.name, loc: inst.loc, scalar, attrs, args, results: inst.dtypes.len() }
                 }
                 BodyOp::Nested(nested) => {
                     let captures: Vec<DType> = inst.args.iter().map(dtype).collect();
                     let space = Space::new(nested, ranges, &captures, env)?;
-                    Step::Nested { space: Box::new(space), captures: inst.args.iter().map(slot).collect() }
+                    BodyStep::Nested { space: Box::new(space), captures: inst.args.iter().map(slot).collect() }
                 }
             });
         }
@@ -123,7 +123,7 @@ impl<'a> BodyPlan<'a> {
         for step in &self.steps {
             element.clear();
             match step {
-                Step::Op { name, loc, scalar, attrs, args, results } => {
+                BodyStep::Op { name, loc, scalar, attrs, args, results } => {
                     element.extend(args.iter().map(|(slot, dtype)| slot.read(slots, point).cast(*dtype)));
                     let found = scalar(&element, attrs).map_err(|e| e.at(name, *loc))?;
                     if found.len() != *results {
@@ -139,7 +139,7 @@ impl<'a> BodyPlan<'a> {
                     }
                     slots.extend(found);
                 }
-                Step::Nested { space, captures } => {
+                BodyStep::Nested { space, captures } => {
                     element.extend(captures.iter().map(|slot| slot.read(slots, point)));
                     let found = space.scalars(&element, point, env)?;
                     slots.extend(found);

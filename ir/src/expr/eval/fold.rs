@@ -1,7 +1,7 @@
 //! Reductions prepared for evaluation.
 
 use super::super::{Combine, Fold, Init, Monoid, Reduction};
-use super::body::{BodyPlan, Layout};
+use super::body::{BodyPlan, SlotLayout};
 use super::env::Env;
 use crate::dtype::DType;
 use crate::error::EvalError;
@@ -23,7 +23,7 @@ impl<'a> ReductionPlan<'a> {
             Combine::Region(body) => {
                 let accs = &reduction.accumulators;
                 let both: Vec<DType> = accs.iter().chain(accs).copied().collect();
-                Some(BodyPlan::new(body, Layout { operands: 0, accumulators: both.len() }, &both, &[], env)?)
+                Some(BodyPlan::new(body, SlotLayout { operands: 0, accumulators: both.len() }, &both, &[], env)?)
             }
         };
         Ok(ReductionPlan { reduction, region })

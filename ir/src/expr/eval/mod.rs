@@ -16,7 +16,7 @@ use crate::types::{Dim, Type};
 use crate::value::Elements;
 use crate::value::{Array, Datum};
 use env::Env;
-use position::{Place, Position};
+use position::{Position, WritePositions};
 use space::Space;
 
 /// Evaluates an expression.
@@ -32,7 +32,8 @@ pub(crate) fn evaluate(cx: &EvalCx<'_>, expr: &ArrayExpr, args: &[Datum]) -> Res
     });
     let env = Env { cx, args, elements: elements.collect::<Result<_, _>>()? };
     let space = Space::new(expr, &[], &[], &env).map_err(|error| clash::blamed(error, expr, &env))?;
-    let places: Vec<Place> = expr.outs.iter().map(|out| place(out, &space.ranges, &env)).collect::<Result<_, _>>()?;
+    let places: Vec<WritePositions> =
+        expr.outs.iter().map(|out| place(out, &space.ranges, &env)).collect::<Result<_, _>>()?;
     let mut results: Vec<Output<'_>> =
         expr.outs.iter().zip(&places).map(|(out, place)| Output::new(out, place, cx)).collect::<Result<_, _>>()?;
     space.run(&[], &mut Vec::new(), &places, &env, |values, point| {
@@ -46,7 +47,7 @@ pub(crate) fn evaluate(cx: &EvalCx<'_>, expr: &ArrayExpr, args: &[Datum]) -> Res
 }
 
 /// A result's shape and positions.
-fn place(out: &Out, ranges: &[(i64, i64)], env: &Env<'_>) -> Result<Place, EvalError> {
+fn place(out: &Out, ranges: &[(i64, i64)], env: &Env<'_>) -> Result<WritePositions, EvalError> {
     let extent = |(dim, position): (&Dim, _)| match dim {
         // An unknown dim has the extent of the axis along it.
         Dim::Any => plain_axis(position)
@@ -56,7 +57,7 @@ fn place(out: &Out, ranges: &[(i64, i64)], env: &Env<'_>) -> Result<Place, EvalE
     };
     let shape = out.dims.iter().zip(&out.index).map(extent).collect::<Result<_, _>>()?;
     let positions = out.index.iter().map(|p| Position::new(p, env)).collect::<Result<_, _>>()?;
-    Ok(Place { positions, shape })
+    Ok(WritePositions { positions, shape })
 }
 
 /// A result under construction.
@@ -67,7 +68,7 @@ struct Output<'a> {
 }
 
 impl<'a> Output<'a> {
-    fn new(out: &'a Out, place: &Place, cx: &EvalCx<'_>) -> Result<Self, EvalError> {
+    fn new(out: &'a Out, place: &WritePositions, cx: &EvalCx<'_>) -> Result<Self, EvalError> {
         let len = cx.len(&place.shape)?;
         cx.spend(len as u64)?;
         let elements = Elements::filled(out.fill.unwrap_or(Scalar::zero(out.dtype)), len)?;

@@ -91,7 +91,7 @@ pub(super) fn inside(position: i128, extent: usize) -> Option<usize> {
 }
 
 /// One dim of an operand's source.
-pub(super) struct Dim {
+pub(super) struct ReadDim {
     position: Position,
     mode: Mode,
     extent: usize,
@@ -100,7 +100,7 @@ pub(super) struct Dim {
 /// The source of an operand.
 pub(super) enum Read {
     Capture(usize),
-    Array { name: Name, arg: usize, dims: Vec<Dim> },
+    Array { name: Name, arg: usize, dims: Vec<ReadDim> },
 }
 
 impl Read {
@@ -131,7 +131,7 @@ impl Read {
                     )));
                 }
             }
-            dims.push(Dim { position: Position::new(&index.expr, env)?, mode: index.mode, extent });
+            dims.push(ReadDim { position: Position::new(&index.expr, env)?, mode: index.mode, extent });
         }
         Ok(Read::Array { name: operand.name, arg, dims })
     }
@@ -145,7 +145,7 @@ impl Read {
             Read::Array { name, arg, dims } => (name, *arg, dims),
         };
         let (mut flat, mut pad) = (0, None);
-        for (axis, Dim { position, mode, extent }) in dims.iter().enumerate() {
+        for (axis, ReadDim { position, mode, extent }) in dims.iter().enumerate() {
             let p = if *mode == Mode::Broadcast && *extent == 1 { 0 } else { position.at(point, *extent, env)? };
             let found = match (inside(p, *extent), mode) {
                 (Some(p), _) => p,
@@ -168,12 +168,12 @@ impl Read {
 }
 
 /// The write positions of a result.
-pub(super) struct Place {
+pub(super) struct WritePositions {
     pub(super) positions: Vec<Position>,
     pub(super) shape: Vec<usize>,
 }
 
-impl Place {
+impl WritePositions {
     /// The flat index at a point.
     pub(super) fn at(&self, point: &[i64], result: usize, env: &Env<'_>) -> Result<usize, EvalError> {
         let mut flat = 0;

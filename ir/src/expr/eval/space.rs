@@ -2,10 +2,10 @@
 
 use super::super::verify::{existing_out, extent_sources};
 use super::super::{ArrayExpr, AxisKind, Combine, Condition, Init, Test};
-use super::body::{BodyPlan, Layout, leading_dtypes};
+use super::body::{BodyPlan, SlotLayout, leading_dtypes};
 use super::env::Env;
 use super::fold::{Accs, ReductionPlan};
-use super::position::{Form, Place, Read, bound};
+use super::position::{Form, Read, WritePositions, bound};
 use crate::dtype::DType;
 use crate::error::EvalError;
 use crate::scalar::Scalar;
@@ -69,9 +69,9 @@ impl<'a> Space<'a> {
         let dtypes = leading_dtypes(expr);
         let operands = expr.operands.len();
         let accumulators = dtypes.len() - operands;
-        let body = BodyPlan::new(&expr.body, Layout { operands, accumulators }, &dtypes, &ranges, env)?;
+        let body = BodyPlan::new(&expr.body, SlotLayout { operands, accumulators }, &dtypes, &ranges, env)?;
         let finish = match &expr.finish {
-            Some(finish) => Some(BodyPlan::new(finish, Layout { operands, accumulators }, &dtypes, &ranges, env)?),
+            Some(finish) => Some(BodyPlan::new(finish, SlotLayout { operands, accumulators }, &dtypes, &ranges, env)?),
             None => None,
         };
         let reductions = expr.reductions.iter().map(|r| ReductionPlan::new(r, env)).collect::<Result<_, _>>()?;
@@ -105,7 +105,7 @@ impl<'a> Space<'a> {
         &self,
         captures: &[Scalar],
         point: &mut Vec<i64>,
-        places: &[Place],
+        places: &[WritePositions],
         env: &Env<'_>,
         mut each: impl FnMut(&[Scalar], &[i64]) -> Result<(), EvalError>,
     ) -> Result<(), EvalError> {
@@ -170,7 +170,7 @@ impl<'a> Space<'a> {
         &self,
         captures: &[Scalar],
         point: &mut Vec<i64>,
-        places: &[Place],
+        places: &[WritePositions],
         env: &Env<'_>,
         slots: &mut Vec<Scalar>,
         results: &mut Vec<Scalar>,
@@ -199,7 +199,7 @@ impl<'a> Space<'a> {
         &self,
         captures: &[Scalar],
         point: &mut Vec<i64>,
-        places: &[Place],
+        places: &[WritePositions],
         env: &Env<'_>,
         slots: &mut Vec<Scalar>,
     ) -> Result<Vec<Scalar>, EvalError> {
@@ -252,7 +252,7 @@ impl<'a> Space<'a> {
         first: usize,
         plan: &ReductionPlan<'_>,
         point: &[i64],
-        places: &[Place],
+        places: &[WritePositions],
         env: &Env<'_>,
     ) -> Result<Accs, EvalError> {
         let mut found = Accs::new();

@@ -16,7 +16,7 @@ use super::{Bits, Real, polynomial};
 use std::f64::consts::LN_2;
 
 /// Constants that depend on the precision.
-struct Numbers {
+struct ExpConstants {
     /// Added to a number, it leaves the number, rounded to an integer, in the low bits of the sum; `eighths`
     /// does so for multiples of 1/8.
     shifter: f64,
@@ -57,7 +57,7 @@ const fn of_two<const N: usize>(mut coefficients: [f64; N]) -> [f64; N] {
     coefficients
 }
 
-const DOUBLE: Numbers = Numbers {
+const DOUBLE: ExpConstants = ExpConstants {
     shifter: 6755399441055744.0,
     eighths: 844424930131968.0,
     bias: 1023.0,
@@ -76,7 +76,7 @@ const DOUBLE: Numbers = Numbers {
     tiny: f64::EPSILON / 4.0,
 };
 
-const SINGLE: Numbers = Numbers {
+const SINGLE: ExpConstants = ExpConstants {
     shifter: 12582912.0,
     eighths: 1572864.0,
     bias: 127.0,
@@ -96,7 +96,7 @@ const SINGLE: Numbers = Numbers {
 };
 
 /// x as k log 2 + r + rest.
-struct Reduced<F: Real> {
+struct ReducedExponent<F: Real> {
     k: F,
     /// In the low bits k plus the requested bias.
     bits: F::Bits,
@@ -104,17 +104,17 @@ struct Reduced<F: Real> {
     rest: F,
 }
 
-fn reduced<F: Real>(x: F, n: &Numbers, bias: f64) -> Reduced<F> {
+fn reduced<F: Real>(x: F, n: &ExpConstants, bias: f64) -> ReducedExponent<F> {
     let shifter = x.of(n.shifter + bias);
     let shifted = x.fma(x.of(std::f64::consts::LOG2_E), shifter);
     let k = shifted - shifter;
     let near = k.fma(x.of(-n.ln2[0]), x);
     let r = k.fma(x.of(-n.ln2[1]), near);
-    Reduced { k, bits: shifted.bits(), r, rest: k.fma(x.of(-n.ln2[1]), near - r) }
+    ReducedExponent { k, bits: shifted.bits(), r, rest: k.fma(x.of(-n.ln2[1]), near - r) }
 }
 
 /// `e^(r + rest)` as a sum of two numbers.
-fn power<F: Real>(r: F, rest: F, n: &Numbers) -> (F, F) {
+fn power<F: Real>(r: F, rest: F, n: &ExpConstants) -> (F, F) {
     let sum = r.of(1.0) + r;
     let lost = (r.of(1.0) - sum) + r;
     (sum, (r * r).fma(polynomial(r, n.exp), rest * sum) + lost)
@@ -153,7 +153,7 @@ fn from_eighths<F: Real>(shifted: F, k: F, r: F, near_0: &[f64]) -> F {
 /// e to the power of a sum of two numbers, as a sum of two numbers and the power of 2 to scale each by.
 pub(super) fn exp_parts<F: Real>(x: F, more: F) -> ((F, F), F) {
     let n = x.at(&DOUBLE, &SINGLE);
-    let Reduced { k, r, rest, .. } = reduced(x, n, 0.0);
+    let ReducedExponent { k, r, rest, .. } = reduced(x, n, 0.0);
     let (r, rest) = quick_sum(r, rest + more);
     (power(r, rest, n), k)
 }
@@ -189,7 +189,7 @@ pub(super) struct Growth<F> {
 /// For x between -700 and 711 at `f64`, -80 and 90 at `f32`. `scale` is 2 to the power of k and `lift`.
 pub(super) fn growth<F: Real>(x: F, lift: f64) -> Growth<F> {
     let n = x.at(&DOUBLE, &SINGLE);
-    let Reduced { bits, r, rest, .. } = reduced(x, n, n.bias + lift);
+    let ReducedExponent { bits, r, rest, .. } = reduced(x, n, n.bias + lift);
     let more = (r * r).fma(r.fma(polynomial(r, n.expm1), r.of(0.5)), rest.fma(r, rest));
     Growth { scale: bits.shl(n.mantissa).real(), r, more }
 }
@@ -275,7 +275,7 @@ const LONG_RESTS: [f64; 10] = [
 /// `e^x - 1` to some 90 bits, for x between -60 and 60 at `f64`.
 pub(super) fn long_expm1<F: Real>(x: F) -> Pair<F> {
     let n = x.at(&DOUBLE, &SINGLE);
-    let Reduced { k, r, rest, .. } = reduced(x, n, 0.0);
+    let ReducedExponent { k, r, rest, .. } = reduced(x, n, 0.0);
     let r: Pair<F> = quick_sum(r, rest).into();
     let (first, others) = LONG.split_at(LONG_RESTS.len());
     let others = Pair::new(polynomial(r.hi, others));
@@ -290,7 +290,7 @@ pub(super) fn long_expm1<F: Real>(x: F) -> Pair<F> {
 /// `e^x` for x of at most 0, as a sum of two numbers and the power of 2 to scale each by.
 pub(super) fn exp_of_negative<F: Real>(x: F) -> ((F, F), F) {
     let n = x.at(&DOUBLE, &SINGLE);
-    let Reduced { k, r, rest, .. } = reduced(x.of(n.ends[0]).max(x), n, 0.0);
+    let ReducedExponent { k, r, rest, .. } = reduced(x.of(n.ends[0]).max(x), n, 0.0);
     let (sum, rest) = power(r, rest, n);
     (quick_sum(sum, rest), k)
 }

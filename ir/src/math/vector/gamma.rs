@@ -15,7 +15,7 @@ use super::sums::{quick_sum, series, sum};
 use super::{Real, polynomial};
 
 /// Constants that depend on the precision.
-struct Numbers {
+struct GammaConstants {
     /// 1 minus Euler's constant, in two parts: the slope at 2.
     slope: [f64; 2],
     near: &'static [f64],
@@ -31,7 +31,7 @@ struct Numbers {
     most: f64,
 }
 
-const DOUBLE: Numbers = Numbers {
+const DOUBLE: GammaConstants = GammaConstants {
     slope: [0.42278433509846713, 4.942915152430645e-18],
     near: &GAMMA_DOUBLE,
     constant: [0.4189385332046727, 1.6728209650585413e-17],
@@ -42,7 +42,7 @@ const DOUBLE: Numbers = Numbers {
     most: 2.5599833278516383e305,
 };
 
-const SINGLE: Numbers = Numbers {
+const SINGLE: GammaConstants = GammaConstants {
     slope: [0.42278432846069336, 6.637773886097875e-09],
     near: &GAMMA_SINGLE,
     constant: [0.418938547372818, -1.4168144879533884e-08],
@@ -54,7 +54,7 @@ const SINGLE: Numbers = Numbers {
 };
 
 /// The value for 2 + e as a sum of two numbers, for |e| up to 1/2.
-fn near_two<F: Real>(e: F, n: &Numbers) -> (F, F) {
+fn near_two<F: Real>(e: F, n: &GammaConstants) -> (F, F) {
     let [slope, slope_rest] = n.slope.map(|c| e.of(c));
     let head = e * slope;
     let rest = e.fma(slope_rest, e.fma(slope, -head));
@@ -64,7 +64,7 @@ fn near_two<F: Real>(e: F, n: &Numbers) -> (F, F) {
 }
 
 /// The value for a non-negative number, as a sum of two numbers.
-fn positive<F: Real>(x: F, n: &Numbers) -> (F, F) {
+fn positive<F: Real>(x: F, n: &GammaConstants) -> (F, F) {
     let [zero, half, one, two] = [0.0, 0.5, 1.0, 2.0].map(|c| x.of(c));
     let (first, second, near) = (x.less(half), x.less(x.of(1.5)), x.less(x.of(2.5)));
     // Below 2.5 these differences are exact.
@@ -94,7 +94,7 @@ fn positive<F: Real>(x: F, n: &Numbers) -> (F, F) {
 
 /// `log (pi / (x sin (pi d)))` as a sum of two numbers, where d is the distance from x to the nearest
 /// integer.
-fn reflection<F: Real>(x: F, d: F, n: &Numbers) -> (F, F) {
+fn reflection<F: Real>(x: F, d: F, n: &GammaConstants) -> (F, F) {
     // sin (pi d) / pi = d + d^3 S(d^2)
     let square = d * d;
     let lost_square = d.fma(d, -square);

@@ -15,7 +15,7 @@ use super::sums::{quick_sum, quotient_parts, sum};
 use super::{Bits, Layout, Real, polynomial};
 
 /// Constants that depend on the precision.
-struct Numbers {
+struct LogConstants {
     series: &'static [f64],
     /// The coefficients of a longer series, from the second on.
     long_series: &'static [f64],
@@ -23,10 +23,11 @@ struct Numbers {
     root_half: u64,
 }
 
-const DOUBLE: Numbers =
-    Numbers { series: &LOG_DOUBLE, long_series: &LONG_LOG_DOUBLE, root_half: 0x3fe6_a09e_667f_3bcd };
+const DOUBLE: LogConstants =
+    LogConstants { series: &LOG_DOUBLE, long_series: &LONG_LOG_DOUBLE, root_half: 0x3fe6_a09e_667f_3bcd };
 
-const SINGLE: Numbers = Numbers { series: &LOG_SINGLE, long_series: &LONG_LOG_SINGLE, root_half: 0x3f35_04f3 };
+const SINGLE: LogConstants =
+    LogConstants { series: &LOG_SINGLE, long_series: &LONG_LOG_SINGLE, root_half: 0x3f35_04f3 };
 
 /// log 2 as a sum: the first part is short enough that its product with k is exact.
 pub(super) const LN_2: [[f64; 2]; 2] =
@@ -55,14 +56,14 @@ struct Split<F> {
     f: F,
 }
 
-fn split<F: Real>(x: F, n: &Numbers) -> Split<F> {
+fn split<F: Real>(x: F, n: &LogConstants) -> Split<F> {
     let layout = Layout::of(x.is_single());
     let (bits, subnormal) = lifted(x, layout);
     let Split { k, f } = split_normal(bits.real(), n);
     Split { k: k - x.of(layout.lift.into()).or(subnormal, x.of(0.0)), f }
 }
 
-fn split_normal<F: Real>(x: F, n: &Numbers) -> Split<F> {
+fn split_normal<F: Real>(x: F, n: &LogConstants) -> Split<F> {
     let (bits, layout) = (x.bits(), Layout::of(x.is_single()));
     let turned = bits + bits.of((layout.bias << layout.mantissa) - n.root_half);
     let k = exponent_field(x, turned, layout);
@@ -71,7 +72,7 @@ fn split_normal<F: Real>(x: F, n: &Numbers) -> Split<F> {
 }
 
 /// `log (1 + f)` as a sum of two numbers.
-fn log_of_one_plus<F: Real>(f: F, n: &Numbers) -> (F, F) {
+fn log_of_one_plus<F: Real>(f: F, n: &LogConstants) -> (F, F) {
     let s = f / (f.of(2.0) + f);
     let square = s * s;
     let half = f.of(-0.5) * f;

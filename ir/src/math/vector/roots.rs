@@ -4,7 +4,7 @@ use super::polynomials::{CBRT_DOUBLE, CBRT_SINGLE};
 use super::{Bits, Real, polynomial};
 
 /// Constants that depend on the precision.
-struct Numbers {
+struct RootConstants {
     mantissa: u32,
     bias: u64,
     /// Added to a number, it leaves the number, rounded to an integer, in the low bits of the sum.
@@ -16,7 +16,7 @@ struct Numbers {
     steps: u32,
 }
 
-const DOUBLE: Numbers = Numbers {
+const DOUBLE: RootConstants = RootConstants {
     mantissa: 52,
     bias: 1023,
     shifter: 6755399441055744.0,
@@ -26,7 +26,7 @@ const DOUBLE: Numbers = Numbers {
     steps: 2,
 };
 
-const SINGLE: Numbers = Numbers {
+const SINGLE: RootConstants = RootConstants {
     mantissa: 23,
     bias: 127,
     shifter: 12582912.0,

@@ -34,7 +34,7 @@ use super::{Bits, Real, Slow, polynomial};
 use crate::math::rounded;
 
 /// Constants that depend on the precision.
-struct Numbers {
+struct TrigConstants {
     /// Added to a number, it leaves the number, rounded to an integer, in the low bits of the sum.
     shifter: f64,
     /// pi / 2 as a sum of parts, and another such sum with a shorter second part, for eighths of pi.
@@ -52,7 +52,7 @@ struct Numbers {
     sign: u32,
 }
 
-const DOUBLE: Numbers = Numbers {
+const DOUBLE: TrigConstants = TrigConstants {
     shifter: 6755399441055744.0,
     half_pi: [std::f64::consts::FRAC_PI_2, 6.12323399409214e-17, 1.6446256936324258e-26],
     half_pi_of_eighths: [std::f64::consts::FRAC_PI_2, 6.123233973412625e-17, 2.232414100745812e-25],
@@ -64,7 +64,7 @@ const DOUBLE: Numbers = Numbers {
     sign: 63,
 };
 
-const SINGLE: Numbers = Numbers {
+const SINGLE: TrigConstants = TrigConstants {
     shifter: 12582912.0,
     half_pi: [1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15],
     half_pi_of_eighths: [1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15],
@@ -93,7 +93,7 @@ macro_rules! far {
 far! { SIN sin COS cos TAN tan }
 
 /// A number's magnitude as k c + r + rest.
-struct Reduced<F: Real> {
+struct ReducedAngle<F: Real> {
     /// k in the low bits.
     bits: F::Bits,
     r: F,
@@ -104,30 +104,30 @@ struct Reduced<F: Real> {
 
 /// The c of the reduction.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum ReductionStep {
     HalfPi,
     /// The step of the tables of sine and cosine.
     EighthOfPi,
 }
 
-impl Step {
+impl ReductionStep {
     /// How often the step divides pi / 2.
     fn parts(self) -> f64 {
         match self {
-            Step::HalfPi => 1.0,
-            Step::EighthOfPi => 4.0,
+            ReductionStep::HalfPi => 1.0,
+            ReductionStep::EighthOfPi => 4.0,
         }
     }
 }
 
-fn reduced<F: Real>(x: F, step: Step, n: &Numbers) -> Reduced<F> {
+fn reduced<F: Real>(x: F, step: ReductionStep, n: &TrigConstants) -> ReducedAngle<F> {
     let (size, parts) = (x.abs(), step.parts());
     let shifted = size.fma(x.of(std::f64::consts::FRAC_2_PI * parts), x.of(n.shifter));
     let k = shifted - x.of(n.shifter);
-    let half_pi = if step == Step::HalfPi { n.half_pi } else { n.half_pi_of_eighths };
+    let half_pi = if step == ReductionStep::HalfPi { n.half_pi } else { n.half_pi_of_eighths };
     let [first, second, third] = half_pi.map(|part| x.of(-part / parts));
     let near = k.fma(first, size);
-    let (r, rest) = if x.is_single() || step == Step::EighthOfPi {
+    let (r, rest) = if x.is_single() || step == ReductionStep::EighthOfPi {
         let product = k * second;
         let r = near + product;
         let rest = (near - r) + product;
@@ -139,7 +139,7 @@ fn reduced<F: Real>(x: F, step: Step, n: &Numbers) -> Reduced<F> {
     // Compares k instead of x, whose live range would otherwise extend to here. Numbers that round to the
     // last k are reduced, too.
     let most = (n.most * std::f64::consts::FRAC_2_PI * parts).floor();
-    Reduced { bits: shifted.bits(), r, rest: k.fma(third, rest), far: x.of(n.shifter + most).less(shifted) }
+    ReducedAngle { bits: shifted.bits(), r, rest: k.fma(third, rest), far: x.of(n.shifter + most).less(shifted) }
 }
 
 /// The terms of the sine and the cosine of k pi / 8 + r + rest, without the sign that changes with every
@@ -153,7 +153,7 @@ struct Eighths<F: Real> {
     cos_more: F,
 }
 
-fn eighths<F: Real>(at: &Reduced<F>, n: &Numbers) -> Eighths<F> {
+fn eighths<F: Real>(at: &ReducedAngle<F>, n: &TrigConstants) -> Eighths<F> {
     let r = at.r;
     let square = r * r;
     Eighths {
@@ -167,7 +167,7 @@ fn eighths<F: Real>(at: &Reduced<F>, n: &Numbers) -> Eighths<F> {
 
 /// `value` with its sign changed if bit 3 of `k`, the number of eighths of pi, is set, and changed again if
 /// `x` is given and negative.
-fn with_sign<F: Real>(value: F, k: F::Bits, x: Option<F>, n: &Numbers) -> F {
+fn with_sign<F: Real>(value: F, k: F::Bits, x: Option<F>, n: &TrigConstants) -> F {
     let turned = k.shl(n.sign - 3);
     let turned = x.map_or(turned, |x| turned ^ x.bits()) & value.of(-0.0).bits();
     (value.bits() ^ turned).real()
@@ -176,7 +176,7 @@ fn with_sign<F: Real>(value: F, k: F::Bits, x: Option<F>, n: &Numbers) -> F {
 /// Sine.
 pub fn sin<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
-    let at = reduced(x, Step::EighthOfPi, n);
+    let at = reduced(x, ReductionStep::EighthOfPi, n);
     let Eighths { r, sin, cos, sin_more, cos_more } = eighths(&at, n);
     let more = cos.fma(sin_more, sin.fma(cos_more, at.bits.choose(&EIGHTHS_SIN_REST)));
     with_sign(sin + cos.fma(r, more), at.bits, Some(x), n).unless(at.far, &SIN, x)
@@ -185,7 +185,7 @@ pub fn sin<F: Real>(x: F) -> F {
 /// Cosine.
 pub fn cos<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
-    let at = reduced(x, Step::EighthOfPi, n);
+    let at = reduced(x, ReductionStep::EighthOfPi, n);
     let Eighths { r, sin, cos, sin_more, cos_more } = eighths(&at, n);
     let minus = -sin;
     let more = minus.fma(sin_more, cos.fma(cos_more, at.bits.choose(&EIGHTHS_COS_REST)));
@@ -193,7 +193,7 @@ pub fn cos<F: Real>(x: F) -> F {
 }
 
 /// The sine and the cosine of r + rest, each as a sum of two numbers.
-fn parts<F: Real>(r: F, rest: F, n: &Numbers) -> [(F, F); 2] {
+fn parts<F: Real>(r: F, rest: F, n: &TrigConstants) -> [(F, F); 2] {
     let one = r.of(1.0);
     let (square, half) = (r * r, r.of(-0.5) * r);
     let lost_square = r.fma(r, -square);
@@ -214,7 +214,7 @@ fn parts<F: Real>(r: F, rest: F, n: &Numbers) -> [(F, F); 2] {
 }
 
 /// The sine and the cosine of k pi / 2 + r from those of r. For a negative `x` the sine changes sign.
-fn turned<F: Real>(at: &Reduced<F>, [sin, cos]: [Pair<F>; 2], x: Option<F>, n: &Numbers) -> [Pair<F>; 2] {
+fn turned<F: Real>(at: &ReducedAngle<F>, [sin, cos]: [Pair<F>; 2], x: Option<F>, n: &TrigConstants) -> [Pair<F>; 2] {
     let even = (at.bits & at.bits.of(1)).is_zero();
     let sign = at.r.of(-0.0).bits();
     let picked = |a: Pair<F>, b: Pair<F>, turned: F::Bits| {
@@ -233,7 +233,7 @@ fn turned<F: Real>(at: &Reduced<F>, [sin, cos]: [Pair<F>; 2], x: Option<F>, n: &
 pub(super) fn of_magnitude<F: Real>(x: F) -> [Pair<F>; 2] {
     let n = x.at(&DOUBLE, &SINGLE);
     let (size, zero) = (x.abs(), x.of(0.0));
-    let at = reduced(x, Step::HalfPi, n);
+    let at = reduced(x, ReductionStep::HalfPi, n);
     let [sin, cos] = parts(at.r, at.rest, n).map(|(large, small)| quick_sum(large, small).into());
     let [sin, cos] = turned(&at, [sin, cos], None, n);
     let near =
@@ -311,7 +311,7 @@ pub(super) enum Long {
 /// The sine and the cosine of a number that the steps reduce, at `f64`.
 pub(super) fn long_of<F: Real>(x: F, long: Long) -> [Pair<F>; 2] {
     let n = x.at(&DOUBLE, &SINGLE);
-    let at = reduced(x, Step::HalfPi, n);
+    let at = reduced(x, ReductionStep::HalfPi, n);
     let r: Pair<F> = quick_sum(at.r, at.rest).into();
     let square = r * r;
     let sum = |series: &Series| {
@@ -328,7 +328,7 @@ pub(super) fn long_of<F: Real>(x: F, long: Long) -> [Pair<F>; 2] {
 /// Tangent: the quotient of sine and cosine, or minus the quotient of cosine and sine.
 pub fn tan<F: Real>(x: F) -> F {
     let n = x.at(&DOUBLE, &SINGLE);
-    let at = reduced(x, Step::HalfPi, n);
+    let at = reduced(x, ReductionStep::HalfPi, n);
     let even = (at.bits & at.bits.of(1)).is_zero();
     let [sin, cos] = parts(at.r, at.rest, n).map(|(large, small)| quick_sum(large, small));
     let pick = |a: (F, F), b: (F, F)| (a.0.or(even, b.0), a.1.or(even, b.1));
