@@ -78,12 +78,12 @@ pub trait RootRewrite: Sync + 'static {
 }
 
 /// A type-erased match, ready to be applied.
-pub(crate) trait Found {
+pub(crate) trait ErasedMatch {
     fn apply(self: Box<Self>, rw: &mut Rewriter<'_>) -> Result<(), RewriteError>;
 }
 
 /// A match of any rewrite.
-pub struct AnyMatch<'r>(pub(crate) Box<dyn Found + 'r>);
+pub struct AnyMatch<'r>(pub(crate) Box<dyn ErasedMatch + 'r>);
 
 /// A type-erased [`Rewrite`]: the typed match is inside the box.
 pub trait AnyRewrite: Sync {
@@ -102,7 +102,7 @@ struct FoundIn<'r, R: Rewrite> {
     found: R::Match,
 }
 
-impl<R: Rewrite> Found for FoundIn<'_, R> {
+impl<R: Rewrite> ErasedMatch for FoundIn<'_, R> {
     fn apply(self: Box<Self>, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
         self.rewrite.apply(self.found, rw)
     }
@@ -120,7 +120,7 @@ struct FoundAt<'r, R: RootRewrite> {
     found: R::Match,
 }
 
-impl<R: RootRewrite> Found for FoundAt<'_, R> {
+impl<R: RootRewrite> ErasedMatch for FoundAt<'_, R> {
     fn apply(self: Box<Self>, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
         self.rewrite.apply(self.found, rw)
     }

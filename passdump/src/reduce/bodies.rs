@@ -1,6 +1,6 @@
 //! Reducer pass: removes instructions from the bodies of expressions.
 
-use super::copy::Edit;
+use super::copy::CopyEdits;
 use super::{Reducer, ddmin};
 use crate::error::Error;
 use rewright::expr::{BodyOp, BodyRef, IndexExpr, prune};
@@ -44,7 +44,7 @@ fn is_plain(expr: &ArrayExpr) -> bool {
 }
 
 /// The edit that keeps only some instructions of a body.
-fn without(func: &Function, inst: Inst, expr: &ArrayExpr, kept: &[usize]) -> Edit {
+fn without(func: &Function, inst: Inst, expr: &ArrayExpr, kept: &[usize]) -> CopyEdits {
     let mut less = expr.clone();
     // The replacement of each result. A removed result maps to an operand of its instruction, which is
     // defined earlier.
@@ -70,7 +70,7 @@ fn without(func: &Function, inst: Inst, expr: &ArrayExpr, kept: &[usize]) -> Edi
     let unread: HashSet<(Inst, usize)> =
         (0..func.inst(inst).args.len()).filter(|slot| !slots.contains(slot)).map(|slot| (inst, slot)).collect();
     let attrs = Attrs::new().with("expr", Attr::Expr(Arc::new(less)));
-    Edit { attrs: HashMap::from([(inst, attrs)]), unread, ..Edit::default() }
+    CopyEdits { attrs: HashMap::from([(inst, attrs)]), unread, ..CopyEdits::default() }
 }
 
 fn dtype_of(expr: &ArrayExpr, value: BodyRef) -> Option<DType> {

@@ -27,7 +27,7 @@ pub enum End {
 
 /// The edits that a copy applies.
 #[derive(Clone, Debug, Default)]
-pub struct Edit {
+pub struct CopyEdits {
     /// Dropped instructions.
     pub dropped: HashSet<Inst>,
     /// Whether a dropped result is replaced by an operand of the same type, if there is one, instead of a
@@ -59,7 +59,7 @@ pub struct Edit {
 }
 
 /// Copies a function; `None` if types can't be inferred. The copy may still be invalid.
-pub fn copy(func: &Function, module: &Module, edit: &Edit) -> Option<Function> {
+pub fn copy(func: &Function, module: &Module, edit: &CopyEdits) -> Option<Function> {
     let order = reachable(func, edit);
     let merged = if edit.merge { merged(func, edit, &order) } else { HashSet::new() };
     let mut copier = Copier {
@@ -85,7 +85,7 @@ pub fn copy(func: &Function, module: &Module, edit: &Edit) -> Option<Function> {
 }
 
 /// The remaining targets of a block's end.
-fn targets<'f>(func: &'f Function, edit: &Edit, block: Block) -> Vec<&'f Target> {
+fn targets<'f>(func: &'f Function, edit: &CopyEdits, block: Block) -> Vec<&'f Target> {
     let Some(end) = func.terminator(block) else { return Vec::new() };
     let all = &func.inst(end).targets;
     match edit.ends.get(&block) {
@@ -96,7 +96,7 @@ fn targets<'f>(func: &'f Function, edit: &Edit, block: Block) -> Vec<&'f Target>
 }
 
 /// The reachable blocks in reverse postorder, so dominators come first.
-fn reachable(func: &Function, edit: &Edit) -> Vec<Block> {
+fn reachable(func: &Function, edit: &CopyEdits) -> Vec<Block> {
     let Some(entry) = func.entry() else { return Vec::new() };
     let successors = |block| targets(func, edit, block).into_iter().map(|t| t.block).collect::<Vec<_>>();
     let (mut seen, mut order) = (HashSet::from([entry]), Vec::new());
@@ -116,7 +116,7 @@ fn reachable(func: &Function, edit: &Edit) -> Vec<Block> {
 }
 
 /// The blocks that are merged into their predecessor.
-fn merged(func: &Function, edit: &Edit, order: &[Block]) -> HashSet<Block> {
+fn merged(func: &Function, edit: &CopyEdits, order: &[Block]) -> HashSet<Block> {
     let mut from: HashMap<Block, Vec<Block>> = HashMap::new();
     for &block in order {
         targets(func, edit, block).iter().for_each(|t| from.entry(t.block).or_default().push(block));
@@ -128,7 +128,7 @@ fn merged(func: &Function, edit: &Edit, order: &[Block]) -> HashSet<Block> {
 struct Copier<'a> {
     old: &'a Function,
     module: &'a Module,
-    edit: &'a Edit,
+    edit: &'a CopyEdits,
     new: Function,
     values: HashMap<Value, Value>,
     blocks: HashMap<Block, Block>,

@@ -10,7 +10,7 @@ mod passes;
 pub use ddmin::ddmin;
 
 use crate::error::Error;
-use copy::{Edit, copy};
+use copy::{CopyEdits, copy};
 use rewright::{Function, Module, Name, verify_module};
 
 /// The limit on rounds of all passes. Few programs need more than four.
@@ -70,17 +70,17 @@ impl<'t> Reducer<'t> {
     }
 
     /// The module with one function edited.
-    fn edited(&self, name: Name, edit: Edit) -> Option<Module> {
+    fn edited(&self, name: Name, edit: CopyEdits) -> Option<Module> {
         self.edit_of(self.module.get(name)?, edit)
     }
-    fn edit_of(&self, func: &Function, edit: Edit) -> Option<Module> {
-        let edit = Edit { merge: self.merge, called: func.name != self.main, ..edit };
+    fn edit_of(&self, func: &Function, edit: CopyEdits) -> Option<Module> {
+        let edit = CopyEdits { merge: self.merge, called: func.name != self.main, ..edit };
         let mut module = self.module.clone();
         module.insert(copy(func, &self.module, &edit)?);
         Some(module)
     }
     /// Tries an edit of the current function.
-    fn try_edit(&mut self, name: Name, edit: Edit) -> Result<bool, Error> {
+    fn try_edit(&mut self, name: Name, edit: CopyEdits) -> Result<bool, Error> {
         let candidate = self.edited(name, edit);
         self.attempt(candidate)
     }

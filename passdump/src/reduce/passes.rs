@@ -1,6 +1,6 @@
 //! The reducer passes: each shrinks one kind of entity.
 
-use super::copy::{Edit, End, With};
+use super::copy::{CopyEdits, End, With};
 use super::{Reducer, ddmin};
 use crate::error::Error;
 use rewright::{Attr, Attrs, Dim, Function, Inst, Module, Name, Scalar, Type, Value};
@@ -32,7 +32,7 @@ impl Reducer<'_> {
         for name in self.names() {
             if !self.merge {
                 self.merge = true;
-                self.merge = self.try_edit(name, Edit::default())?;
+                self.merge = self.try_edit(name, CopyEdits::default())?;
             }
             let mut at = 0;
             while let Some(func) = self.module.get(name) {
@@ -44,7 +44,7 @@ impl Reducer<'_> {
                     (end.targets.len() > 1).then(|| (0..end.targets.len()).map(End::Jump)).into_iter().flatten(),
                 );
                 for end in ends {
-                    if self.try_edit(name, Edit { ends: HashMap::from([(block, end)]), ..Edit::default() })? {
+                    if self.try_edit(name, CopyEdits { ends: HashMap::from([(block, end)]), ..CopyEdits::default() })? {
                         break;
                     }
                 }
@@ -58,7 +58,7 @@ impl Reducer<'_> {
     pub(super) fn results(&mut self) -> Result<(), Error> {
         let Some(func) = self.module.get(self.main).cloned() else { return Ok(()) };
         ddmin((0..func.results.len()).collect(), |kept: &[usize]| {
-            let candidate = self.edit_of(&func, Edit { results: Some(kept.to_vec()), ..Edit::default() });
+            let candidate = self.edit_of(&func, CopyEdits { results: Some(kept.to_vec()), ..CopyEdits::default() });
             self.attempt(candidate)
         })?;
         Ok(())
@@ -74,7 +74,7 @@ impl Reducer<'_> {
             ddmin(all.clone(), |kept: &[Inst]| {
                 let kept: HashSet<Inst> = kept.iter().copied().collect();
                 let dropped = all.iter().copied().filter(|i| !kept.contains(i)).collect();
-                let candidate = self.edit_of(&func, Edit { dropped, bypass, ..Edit::default() });
+                let candidate = self.edit_of(&func, CopyEdits { dropped, bypass, ..CopyEdits::default() });
                 self.attempt(candidate)
             })?;
         }
@@ -87,7 +87,7 @@ impl Reducer<'_> {
         let unused: Vec<Value> = func.params().iter().copied().filter(|&p| func.use_count(p) == 0).collect();
         ddmin(unused.clone(), |kept: &[Value]| {
             let params = unused.iter().copied().filter(|p| !kept.contains(p)).collect();
-            let candidate = self.edit_of(&func, Edit { params, ..Edit::default() });
+            let candidate = self.edit_of(&func, CopyEdits { params, ..CopyEdits::default() });
             self.attempt(candidate)
         })?;
         let mut at = 1;
@@ -97,7 +97,10 @@ impl Reducer<'_> {
             let mut gone = false;
             while let Some(other) = earlier.next().filter(|_| !gone) {
                 let values = HashMap::from([(param, With::Value(other))]);
-                gone = self.try_edit(self.main, Edit { values, params: HashSet::from([param]), ..Edit::default() })?;
+                gone = self.try_edit(
+                    self.main,
+                    CopyEdits { values, params: HashSet::from([param]), ..CopyEdits::default() },
+                )?;
             }
             at += usize::from(!gone);
         }
@@ -108,7 +111,7 @@ impl Reducer<'_> {
             let mut gone = false;
             for constant in [Scalar::one(dtype), Scalar::zero(dtype)] {
                 let values = HashMap::from([(param, With::Const(constant))]);
-                let edit = Edit { values, params: HashSet::from([param]), ..Edit::default() };
+                let edit = CopyEdits { values, params: HashSet::from([param]), ..CopyEdits::default() };
                 gone = gone || self.try_edit(self.main, edit)?;
             }
             at += usize::from(!gone);
@@ -132,7 +135,7 @@ impl Reducer<'_> {
             let same = func.params().iter().copied().filter(|&p| func.ty(p) == func.ty(value));
             for param in same.take(4) {
                 let operands = HashMap::from([((inst, slot), With::Value(param))]);
-                if self.try_edit(self.main, Edit { operands, ..Edit::default() })? {
+                if self.try_edit(self.main, CopyEdits { operands, ..CopyEdits::default() })? {
                     break;
                 }
             }
@@ -158,7 +161,7 @@ impl Reducer<'_> {
                 };
                 (p, less)
             };
-            Edit { types: arrays.iter().map(ty).collect(), ..Edit::default() }
+            CopyEdits { types: arrays.iter().map(ty).collect(), ..CopyEdits::default() }
         };
         for rank in 0..2 {
             if arrays.iter().any(|&p| func.ty(p).rank() > rank || rank == 0) && self.try_edit(self.main, flat(rank))? {
@@ -170,9 +173,12 @@ impl Reducer<'_> {
         // All dims become one symbol, or else each becomes 2.
         let one = symbols.iter().copied().find(|d| matches!(d, Dim::Sym(_))).unwrap_or(Dim::Const(2));
         let all = symbols.iter().filter(|&&d| d != one).map(|&d| (d, one)).collect::<HashMap<_, _>>();
-        if !all.is_empty() && !self.try_edit(self.main, Edit { dims: all, ..Edit::default() })? {
+        if !all.is_empty() && !self.try_edit(self.main, CopyEdits { dims: all, ..CopyEdits::default() })? {
             for &dim in symbols.iter().filter(|&&d| d > Dim::Const(2)) {
-                self.try_edit(self.main, Edit { dims: HashMap::from([(dim, Dim::Const(2))]), ..Edit::default() })?;
+                self.try_edit(
+                    self.main,
+                    CopyEdits { dims: HashMap::from([(dim, Dim::Const(2))]), ..CopyEdits::default() },
+                )?;
             }
         }
         Ok(())
@@ -196,7 +202,10 @@ impl Reducer<'_> {
                 });
                 let zero = data.attrs.int(name).filter(|&i| i != 0).map(|_| without.clone().with(name, Attr::Int(0)));
                 for attrs in [Some(without), zero].into_iter().flatten() {
-                    if self.try_edit(self.main, Edit { attrs: HashMap::from([(inst, attrs)]), ..Edit::default() })? {
+                    if self.try_edit(
+                        self.main,
+                        CopyEdits { attrs: HashMap::from([(inst, attrs)]), ..CopyEdits::default() },
+                    )? {
                         break;
                     }
                 }

@@ -28,7 +28,7 @@ static MATERIALIZE_NEST: RewriteDef =
 register_rewrite!(MATERIALIZE_NEST);
 
 /// The computation that replaces `materialize`.
-pub enum Found {
+pub enum Computation {
     /// None: the result is the operand.
     Itself,
     /// A nest that is computed in a style; with a reason, if structure is lost.
@@ -39,7 +39,7 @@ pub enum Found {
 }
 
 impl RootRewrite for MaterializeNest {
-    type Match = (Inst, Found);
+    type Match = (Inst, Computation);
 
     fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
         let func = cx.func();
@@ -48,7 +48,7 @@ impl RootRewrite for MaterializeNest {
         let ty = func.ty(arg);
         if ty == result {
             let itself = data.op.name == "materialize" && cx.can_replace(root, &[arg]);
-            return if itself { Ok((root, Found::Itself)) } else { Err(NoMatch::quiet()) };
+            return if itself { Ok((root, Computation::Itself)) } else { Err(NoMatch::quiet()) };
         }
         let because =
             |why: String| NoMatch::because(format!("`{}` is computed by reference: {why}", data.op)).at(data.loc);
@@ -64,26 +64,26 @@ impl RootRewrite for MaterializeNest {
             if !is_aligned(ty, result) {
                 return Err(because("its extents are not known".into()));
             }
-            return Ok((root, Found::Nest(nest(cx, root, arg, result).map_err(because)?, style, None)));
+            return Ok((root, Computation::Nest(nest(cx, root, arg, result).map_err(because)?, style, None)));
         }
         let lazy = lazy_of(ty).map_err(because)?;
         let (proved, refused) = materialize::style(ty, &Attrs::new()).map_err(because)?;
         if !style.is_dense() && (style != proved || style.def().interface::<Stored>().is_none()) {
             let finds = whole_nest::finds(style);
             let nest = finds.then(|| searched(cx, root, arg)).transpose().map_err(because)?;
-            return Ok((root, Found::Kept(style, nest)));
+            return Ok((root, Computation::Kept(style, nest)));
         }
         let nest = nest(cx, root, arg, result).map_err(because)?;
         let lost = if style.is_dense() { why_dense(cx, &nest, lazy, refused) } else { None };
-        Ok((root, Found::Nest(nest, style, lost)))
+        Ok((root, Computation::Nest(nest, style, lost)))
     }
 
     fn apply(&self, (root, found): Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
         let data = rw.func().inst(root).clone();
         let (arg, loc) = (data.args[0], data.loc);
         match found {
-            Found::Itself => rw.replace(root, &[arg]),
-            Found::Kept(style, nest) => {
+            Computation::Itself => rw.replace(root, &[arg]),
+            Computation::Kept(style, nest) => {
                 let has_any = style.def().interface::<Broadcasting>().is_some_and(|b| b.keeps != Keeps::Zeros);
                 if !has_any {
                     rw.missed(loc, format!("every element is computed, to see whether `{style}` can have it"));
@@ -103,7 +103,7 @@ impl RootRewrite for MaterializeNest {
                 }
                 rw.replace(root, &[kept])
             }
-            Found::Nest(nest, style, lost) => {
+            Computation::Nest(nest, style, lost) => {
                 let result = rw.func().ty(data.results[0]).clone();
                 if let Some(why) = lost {
                     rw.missed(loc, format!("no structure is proved: {why}"));
@@ -215,7 +215,7 @@ fn why_dense(cx: &MatchCx<'_>, nest: &Nest, lazy: Lazy, refused: Option<String>)
 
 /// How an expression reads a leaf.
 #[derive(Clone)]
-enum Read {
+enum LeafRead {
     /// A scalar, or an array of rank 0.
     Scalar,
     /// A dense array.
@@ -230,24 +230,24 @@ fn leaves(
     nest: &Nest,
     result: &Type,
     loc: Loc,
-) -> Result<HashMap<Value, (Value, Read)>, RewriteError> {
+) -> Result<HashMap<Value, (Value, LeafRead)>, RewriteError> {
     let mut leaves = HashMap::new();
     let all: Vec<Value> = nest.leaves().collect();
     for leaf in all {
         let ty = rw.func().ty(leaf).clone();
         let style = Style::of(&ty).map_err(RewriteError::new)?;
         let read = match style.def().interface::<Element>().filter(|_| !style.is_dense()) {
-            None if ty.rank() == 0 => (leaf, Read::Scalar),
-            None if style.is_dense() => (leaf, Read::Dense),
+            None if ty.rank() == 0 => (leaf, LeafRead::Scalar),
+            None if style.is_dense() => (leaf, LeafRead::Dense),
             Some(element) if is_aligned(&ty, result) => {
                 let components = components(rw, leaf, style, &ty)?;
                 let zero = zero(ty.dtype());
-                (leaf, Read::Styled(Leaf { ty, components, zero }, element))
+                (leaf, LeafRead::Styled(Leaf { ty, components, zero }, element))
             }
-            None => (dense(rw, leaf, loc, "no expression says what its elements are")?, Read::Dense),
+            None => (dense(rw, leaf, loc, "no expression says what its elements are")?, LeafRead::Dense),
             Some(_) => {
                 let why = "whether it is stretched along an axis is not known before it runs";
-                (dense(rw, leaf, loc, why)?, Read::Dense)
+                (dense(rw, leaf, loc, why)?, LeafRead::Dense)
             }
         };
         leaves.insert(leaf, read);
@@ -275,7 +275,7 @@ fn is_aligned(ty: &Type, result: &Type) -> bool {
 /// Builds the expressions.
 struct Maker<'a> {
     nest: &'a Nest,
-    leaves: &'a HashMap<Value, (Value, Read)>,
+    leaves: &'a HashMap<Value, (Value, LeafRead)>,
     result: &'a Type,
 }
 
@@ -312,7 +312,7 @@ impl Maker<'_> {
         let components = self.parts(rw, style, &ty, places)?;
         let nest = Nest { parts: vec![Part::Leaf(components[0])] };
         let leaf = Leaf { ty, components: components.clone(), zero };
-        let leaves = HashMap::from([(components[0], (components[0], Read::Styled(leaf, element)))]);
+        let leaves = HashMap::from([(components[0], (components[0], LeafRead::Styled(leaf, element)))]);
         Maker { nest: &nest, leaves: &leaves, result: self.result }.dense(rw).map(Some)
     }
 
@@ -341,10 +341,10 @@ impl Maker<'_> {
 
     /// The leaves, with dense arrays broadcast to the extents of the result. An expression can broadcast
     /// along its own axes only, and a component has axes of its own.
-    fn stretched(&self, rw: &mut Rewriter<'_>) -> Result<HashMap<Value, (Value, Read)>, RewriteError> {
+    fn stretched(&self, rw: &mut Rewriter<'_>) -> Result<HashMap<Value, (Value, LeafRead)>, RewriteError> {
         let mut leaves = self.leaves.clone();
         for leaf in self.nest.leaves() {
-            if let Some((value, Read::Dense)) = leaves.get_mut(&leaf) {
+            if let Some((value, LeafRead::Dense)) = leaves.get_mut(&leaf) {
                 *value = stretched(rw, *value, self.result)?;
             }
         }
@@ -384,8 +384,8 @@ impl Maker<'_> {
         let (value, read) = &self.leaves[&leaf];
         let (ty, dtype) = cell.type_of(*value);
         let element = match read {
-            Read::Scalar => cell.read_by(*value, Vec::new()),
-            Read::Dense => {
+            LeafRead::Scalar => cell.read_by(*value, Vec::new()),
+            LeafRead::Dense => {
                 let dims = self.result.dims();
                 let missing = dims.len() - ty.rank();
                 let index = ty.dims().iter().zip(&dims[missing..]).zip(&at[missing..]).map(|((&own, &of), form)| {
@@ -398,13 +398,13 @@ impl Maker<'_> {
                 let index = index.collect();
                 cell.read_by(*value, index)
             }
-            Read::Styled(styled, element) => {
+            LeafRead::Styled(styled, element) => {
                 let missing = at.len() - styled.ty.rank();
                 let own = styled.ty.dims().iter().zip(&at[missing..]);
                 let at = own.map(|(&dim, form)| if dim == Dim::Const(1) { Affine::constant(0) } else { form.clone() });
                 (element.0)(cell, styled, &at.collect::<Vec<_>>())?
             }
         };
-        Ok((element, if let Read::Styled(styled, _) = read { styled.ty.dtype() } else { dtype }))
+        Ok((element, if let LeafRead::Styled(styled, _) = read { styled.ty.dtype() } else { dtype }))
     }
 }

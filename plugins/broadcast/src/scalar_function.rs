@@ -6,15 +6,15 @@ use rewright::prelude::*;
 use rewright::register_rewrite;
 
 /// See the [module's page](self).
-pub struct ScalarFunction;
+pub struct InlineScalarFunction;
 
 static SCALAR_FUNCTION: RewriteDef =
-    RewriteDef::root("scalar-function", "`broadcasted` of scalars is the function itself", &ScalarFunction)
+    RewriteDef::root("scalar-function", "`broadcasted` of scalars is the function itself", &InlineScalarFunction)
         .roots(&["broadcasted"])
         .benefit(10);
 register_rewrite!(SCALAR_FUNCTION);
 
-impl RootRewrite for ScalarFunction {
+impl RootRewrite for InlineScalarFunction {
     type Match = Inst;
 
     fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {

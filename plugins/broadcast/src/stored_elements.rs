@@ -35,7 +35,7 @@ static STORED_ELEMENTS: RewriteDef = RewriteDef::root(
 register_rewrite!(STORED_ELEMENTS);
 
 /// The match of the rewrite.
-pub enum Found {
+pub enum StoredChange {
     /// A sparse array that becomes dense, by `spread`.
     Spread,
     /// A nest, its style with a pattern, and its result for zeros.
@@ -43,7 +43,7 @@ pub enum Found {
 }
 
 impl RootRewrite for StoredElements {
-    type Match = (Inst, Found);
+    type Match = (Inst, StoredChange);
 
     fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
         let func = cx.func();
@@ -54,7 +54,7 @@ impl RootRewrite for StoredElements {
         let has_pattern = |style: Style| style.def().interface::<Pattern>().is_some();
         if !Lazy::is_lazy(ty) {
             let becomes_dense = has_pattern(of(ty)?) && result.style().is_none() && result.rank() > 0;
-            return if becomes_dense { Ok((root, Found::Spread)) } else { Err(NoMatch::quiet()) };
+            return if becomes_dense { Ok((root, StoredChange::Spread)) } else { Err(NoMatch::quiet()) };
         }
         let (Lazy { style, zero: Some(number), .. }, "materialize") =
             (Lazy::of(ty).map_err(NoMatch::because)?, data.op.name)
@@ -79,7 +79,7 @@ impl RootRewrite for StoredElements {
         let has_pattern = nest.leaves().any(|leaf| is_aligned(func.ty(leaf), style, result));
         match has_pattern {
             false => Err(apart("no operand has a pattern with the extents of the result".into())),
-            true => Ok((root, Found::Nest(nest, style, number))),
+            true => Ok((root, StoredChange::Nest(nest, style, number))),
         }
     }
 
@@ -87,11 +87,11 @@ impl RootRewrite for StoredElements {
         let data = rw.func().inst(root).clone();
         let result = rw.func().ty(data.results[0]).clone();
         let value = match found {
-            Found::Spread => {
+            StoredChange::Spread => {
                 let beside = rw.constant(zero(result.dtype()));
                 rw.op("spread", [data.args[0], beside])?
             }
-            Found::Nest(nest, style, number) => {
+            StoredChange::Nest(nest, style, number) => {
                 let sparse = computed(rw, &nest, style, &result, data.loc)?;
                 match result.style() {
                     Some(_) => rw.op("drop_zeros", [sparse])?,
@@ -159,7 +159,7 @@ fn is_only_a_factor(nest: &Nest, func: &Function, leaf: Value, style: Style, res
 }
 
 /// How the kernel reads a leaf.
-enum Read {
+enum KernelRead {
     Scalar,
     /// The values of the leaf along the merged places.
     Values(Value),
@@ -209,11 +209,11 @@ fn computed(rw: &mut Rewriter<'_>, nest: &Nest, style: Style, result: &Type, loc
     for &leaf in &leaves {
         let ty = rw.func().ty(leaf).clone();
         reads.push(match aligned.iter().position(|&other| other == leaf) {
-            Some(number) => Read::Values(values[number]),
-            None if ty.rank() == 0 => Read::Scalar,
+            Some(number) => KernelRead::Values(values[number]),
+            None if ty.rank() == 0 => KernelRead::Scalar,
             None => {
                 let dense = dense(rw, leaf, loc, "elements at the places of others are read from there")?;
-                Read::Dense(view(rw, dense, result)?)
+                KernelRead::Dense(view(rw, dense, result)?)
             }
         });
     }
@@ -226,7 +226,7 @@ fn computed(rw: &mut Rewriter<'_>, nest: &Nest, style: Style, result: &Type, loc
         assembled(rw, style.name().as_str(), &ty, components)
     };
     let mut places = Vec::new();
-    if reads.iter().any(|read| matches!(read, Read::Dense(_))) {
+    if reads.iter().any(|read| matches!(read, KernelRead::Dense(_))) {
         let pattern = match single {
             Some(leaf) => leaf,
             None => with_values(rw, values[0])?,
@@ -241,9 +241,9 @@ fn computed(rw: &mut Rewriter<'_>, nest: &Nest, style: Style, result: &Type, loc
     let element = nest.element(&mut cell, module, |cell, leaf| {
         let read = leaves.iter().position(|&other| other == leaf).map(|n| &reads[n]);
         let element = match *read.ok_or("an operand that is not read")? {
-            Read::Scalar => cell.read_by(leaf, Vec::new()),
-            Read::Values(values) => cell.read_by(values, along()),
-            Read::Dense(value) => at_places(cell, value, result, &places),
+            KernelRead::Scalar => cell.read_by(leaf, Vec::new()),
+            KernelRead::Values(values) => cell.read_by(values, along()),
+            KernelRead::Dense(value) => at_places(cell, value, result, &places),
         };
         Ok((element, cell.type_of(leaf).1))
     });

@@ -34,7 +34,7 @@ pub struct Structure {
 }
 
 /// An operand of a function.
-enum Operand {
+enum OperandStructure {
     /// A scalar; its value if it is a constant of the program.
     Scalar(Option<Scalar>),
     /// An array without known structure.
@@ -60,7 +60,7 @@ pub fn apply(
     // Sparse operands are broadcast only if every array operand has structure. Beside a dense array, the
     // repeated pattern does not pay.
     let stretches = cx.args.iter().all(|ty| ty.is_scalar() || is_kept(ty, dims));
-    let operands: Vec<Operand> =
+    let operands: Vec<OperandStructure> =
         cx.args.iter().zip(cx.consts).map(|(ty, known)| operand(ty, *known, dims, stretches, &mut because)).collect();
     let style = match ruled(function, cx, dtype)? {
         Answer::Join => joined(&operands, &mut because),
@@ -120,19 +120,25 @@ fn stretched(lazy: Lazy, ty: &Type, dims: &[Dim]) -> Option<Lazy> {
     Some(Lazy { style, ..lazy })
 }
 
-fn operand(ty: &Type, known: Option<Scalar>, dims: &[Dim], stretches: bool, because: &mut Vec<String>) -> Operand {
+fn operand(
+    ty: &Type,
+    known: Option<Scalar>,
+    dims: &[Dim],
+    stretches: bool,
+    because: &mut Vec<String>,
+) -> OperandStructure {
     if ty.is_scalar() {
-        return Operand::Scalar(known);
+        return OperandStructure::Scalar(known);
     }
     let lazy = match alone(ty) {
         Ok(lazy) => lazy,
         Err(why) => {
             because.extend(why);
-            return Operand::Dense;
+            return OperandStructure::Dense;
         }
     };
     if lazy.style.is_dense() {
-        return Operand::Dense;
+        return OperandStructure::Dense;
     }
     // Broadcasting moves structural zeros. Other properties survive it: bools stay packed (`bits`), tuples
     // stay small.
@@ -143,13 +149,13 @@ fn operand(ty: &Type, known: Option<Scalar>, dims: &[Dim], stretches: bool, beca
         && !dims.contains(&Dim::Any)
         && let Some(lazy) = stretched(lazy, ty, dims)
     {
-        return Operand::Styled(lazy);
+        return OperandStructure::Styled(lazy);
     }
     if (zeros && ty.dims() != dims) || dims.contains(&Dim::Any) {
         because.push(format!("{ty} is stretched, or not known to have the extents of the result"));
-        return Operand::Dense;
+        return OperandStructure::Dense;
     }
-    Operand::Styled(lazy)
+    OperandStructure::Styled(lazy)
 }
 
 /// The structure of an elementwise function of this array alone. The error says why it is dense; it is
@@ -174,17 +180,17 @@ fn alone(ty: &Type) -> Result<Lazy, Option<String>> {
 }
 
 /// Joins the styles of all operands; none if the result is dense.
-fn joined(operands: &[Operand], because: &mut Vec<String>) -> Option<Style> {
+fn joined(operands: &[OperandStructure], because: &mut Vec<String>) -> Option<Style> {
     let mut style: Option<Style> = None;
     for operand in operands {
         match (operand, style) {
-            (Operand::Scalar(_), _) => {}
-            (Operand::Dense, _) => {
+            (OperandStructure::Scalar(_), _) => {}
+            (OperandStructure::Dense, _) => {
                 because.push("an operand is dense".into());
                 return None;
             }
-            (Operand::Styled(lazy), None) => style = Some(lazy.style),
-            (Operand::Styled(lazy), Some(before)) => match lattice().join(before, lazy.style) {
+            (OperandStructure::Styled(lazy), None) => style = Some(lazy.style),
+            (OperandStructure::Styled(lazy), Some(before)) => match lattice().join(before, lazy.style) {
                 Ok(both) if !both.is_dense() => style = Some(both),
                 Ok(_) => return None,
                 Err(why) => {
@@ -199,13 +205,18 @@ fn joined(operands: &[Operand], because: &mut Vec<String>) -> Option<Style> {
 
 /// The function's result where all array operands are structural zeros, if it is known. The error says why
 /// a declared result does not apply.
-fn zero_of(function: Function, operands: &[Operand], dtype: DType, attrs: &Attrs) -> Result<Option<Scalar>, String> {
+fn zero_of(
+    function: Function,
+    operands: &[OperandStructure],
+    dtype: DType,
+    attrs: &Attrs,
+) -> Result<Option<Scalar>, String> {
     let zeros: Option<Vec<Scalar>> = operands
         .iter()
         .map(|operand| match operand {
-            Operand::Scalar(known) => *known,
-            Operand::Dense => None,
-            Operand::Styled(lazy) => lazy.zero,
+            OperandStructure::Scalar(known) => *known,
+            OperandStructure::Dense => None,
+            OperandStructure::Styled(lazy) => lazy.zero,
         })
         .collect();
     match function {
@@ -218,10 +229,10 @@ fn zero_of(function: Function, operands: &[Operand], dtype: DType, attrs: &Attrs
         Function::Callee(None) => Ok(None),
         // The declaration covers zeros and no other number.
         Function::Callee(zero) => operands.iter().try_fold(zero, |zero, operand| match operand {
-            Operand::Styled(Lazy { zero: Some(number), .. }) if number.truthy() => {
+            OperandStructure::Styled(Lazy { zero: Some(number), .. }) if number.truthy() => {
                 Err(format!("an operand is {number} where nothing is stored, and `zero` speaks of zeros"))
             }
-            Operand::Styled(Lazy { zero: None, .. }) => {
+            OperandStructure::Styled(Lazy { zero: None, .. }) => {
                 Err("what an operand is where nothing is stored is not known, and `zero` speaks of zeros".into())
             }
             _ => Ok(zero),
@@ -231,14 +242,20 @@ fn zero_of(function: Function, operands: &[Operand], dtype: DType, attrs: &Attrs
 
 /// The structure of a product of an operand with structural zeros and operands without known structure, if
 /// zero is absorbing.
-fn absorbing(function: Function, cx: &InferCx<'_>, operands: &[Operand], dtype: DType, finite: bool) -> Option<Lazy> {
+fn absorbing(
+    function: Function,
+    cx: &InferCx<'_>,
+    operands: &[OperandStructure],
+    dtype: DType,
+    finite: bool,
+) -> Option<Lazy> {
     let Function::Op(op) = function else { return None };
     let exact = op.name == "and" || cx.args.iter().all(|ty| is_exact(ty.dtype()));
     if !ABSORBING.contains(&op.name) || !(exact || finite) {
         return None;
     }
     let mut zeros = operands.iter().filter_map(|operand| match operand {
-        Operand::Styled(lazy) if lazy.zero.is_some_and(|zero| !zero.truthy()) => {
+        OperandStructure::Styled(lazy) if lazy.zero.is_some_and(|zero| !zero.truthy()) => {
             let zeros = lazy.style.def().interface::<Broadcasting>()?.zeros;
             Style::named(rewright::Name::new(zeros)).ok().filter(|style| !style.is_dense())
         }

@@ -78,7 +78,7 @@ impl Terms {
                     let zero = Lazy::of(ty).ok().and_then(|lazy| lazy.zero);
                     let op = if let Applied::Op(op) = function { Some(*op) } else { None };
                     let args: Vec<&Known> = args.iter().map(|&arg| &parts[arg]).collect();
-                    Applying { op, attrs: &data.attrs, dtype: ty.dtype(), zero }.known(&args)
+                    AppliedFunction { op, attrs: &data.attrs, dtype: ty.dtype(), zero }.known(&args)
                 }
             });
         }
@@ -132,7 +132,7 @@ const BLIND: [&str; 15] =
 const FINITE: [&str; 5] = ["neg", "abs", "conj", "real", "imag"];
 
 /// An application of a function.
-struct Applying<'f> {
+struct AppliedFunction<'f> {
     /// None for a function of scalars.
     op: Option<Op>,
     attrs: &'f Attrs,
@@ -141,7 +141,7 @@ struct Applying<'f> {
     zero: Option<Scalar>,
 }
 
-impl Applying<'_> {
+impl AppliedFunction<'_> {
     fn known(&self, args: &[&Known]) -> Known {
         let arrays = args.iter().fold(0, |all, arg| all | arg.arrays);
         let absorbed = args.iter().any(|arg| arg.absorbed);

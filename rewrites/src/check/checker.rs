@@ -2,7 +2,7 @@
 
 use super::Check;
 use super::difference::{Allowed, Difference, Ended, differs};
-use super::inputs::Axes;
+use super::inputs::FreeExtents;
 use super::smaller::smaller;
 use crate::driver::guarded;
 use crate::rule::Liberties;
@@ -26,7 +26,7 @@ const FIRST: u64 = 32;
 const LIMITS: Limits = Limits { steps: 0, elements: 1 << 20, bytes: 1 << 28, depth: 64 };
 
 /// One input, and the result of the latest form for it.
-struct Trial {
+struct InputTrial {
     args: Vec<Datum>,
     ended: Ended,
     steps: u64,
@@ -36,7 +36,7 @@ struct Trial {
 
 /// Checks the forms of one function, each against the previous one.
 pub struct Checker {
-    trials: Vec<Trial>,
+    trials: Vec<InputTrial>,
     allowed: Allowed,
     notes: Vec<String>,
     /// The steps of a whole check.
@@ -52,7 +52,7 @@ pub struct Checker {
 impl Checker {
     /// Starts with a form of the function; `module` holds its callees.
     pub fn new(func: &Function, module: &Module, options: &Check) -> Self {
-        let axes = Axes::of(func);
+        let axes = FreeExtents::of(func);
         let (sets, mut notes) = axes.sets();
         let given = options.given.iter().filter(|(name, _)| *name == func.name).map(|(_, args)| args.clone());
         let given: Vec<Vec<Datum>> = given.collect();
@@ -66,7 +66,7 @@ impl Checker {
             };
             let steps = left.min(MAX_STEPS);
             let (ended, steps, floats) = call(func, module, args.clone(), steps);
-            trials.push(Trial { args, ended, steps, floats });
+            trials.push(InputTrial { args, ended, steps, floats });
             left = left.saturating_sub(steps);
             if left == 0 {
                 break;
@@ -168,7 +168,7 @@ impl Checker {
     }
 
     /// True if a later form must give the same result.
-    fn is_compared(&self, trial: &Trial) -> bool {
+    fn is_compared(&self, trial: &InputTrial) -> bool {
         comparable(&trial.ended) && !self.allowed.leaves_out(trial.floats)
     }
 

@@ -167,7 +167,7 @@ fn distance(a: Scalar, b: Scalar) -> Option<u64> {
 
 /// A float of either width as a point on the number line of its width.
 #[derive(Clone, Copy)]
-struct Point {
+struct FloatPoint {
     /// The number of floats between zero and this one; negative for negative numbers.
     rank: i64,
     negative: bool,
@@ -175,39 +175,39 @@ struct Point {
     value: f64,
 }
 
-impl Point {
-    fn same(self, other: Point, ulp: u64) -> bool {
+impl FloatPoint {
+    fn same(self, other: FloatPoint, ulp: u64) -> bool {
         if self.nan || other.nan {
             return self.nan && other.nan;
         }
         let near = self.rank.abs_diff(other.rank) <= ulp;
         if ulp == 0 { near && self.negative == other.negative } else { near }
     }
-    fn near(self, other: Point, bound: f64) -> bool {
+    fn near(self, other: FloatPoint, bound: f64) -> bool {
         // The difference of infinities is NaN, which is within no bound.
         (self.value - other.value).abs() <= bound && other.value.is_finite()
     }
-    fn distance(self, other: Point) -> Option<u64> {
+    fn distance(self, other: FloatPoint) -> Option<u64> {
         (!self.nan && !other.nan).then(|| self.rank.abs_diff(other.rank))
     }
-    fn of_f64(x: f64) -> Point {
+    fn of_f64(x: f64) -> FloatPoint {
         let magnitude = (x.to_bits() & !(1 << 63)) as i64;
         let negative = x.is_sign_negative();
-        Point { rank: if negative { -magnitude } else { magnitude }, negative, nan: x.is_nan(), value: x }
+        FloatPoint { rank: if negative { -magnitude } else { magnitude }, negative, nan: x.is_nan(), value: x }
     }
-    fn of_f32(x: f32) -> Point {
+    fn of_f32(x: f32) -> FloatPoint {
         let magnitude = (x.to_bits() & !(1 << 31)) as i64;
         let negative = x.is_sign_negative();
-        Point { rank: if negative { -magnitude } else { magnitude }, negative, nan: x.is_nan(), value: x.into() }
+        FloatPoint { rank: if negative { -magnitude } else { magnitude }, negative, nan: x.is_nan(), value: x.into() }
     }
 }
 
-fn parts(scalar: Scalar) -> Option<Vec<Point>> {
+fn parts(scalar: Scalar) -> Option<Vec<FloatPoint>> {
     Some(match scalar {
-        Scalar::F32(x) => vec![Point::of_f32(x)],
-        Scalar::F64(x) => vec![Point::of_f64(x)],
-        Scalar::C64(z) => vec![Point::of_f32(z.re), Point::of_f32(z.im)],
-        Scalar::C128(z) => vec![Point::of_f64(z.re), Point::of_f64(z.im)],
+        Scalar::F32(x) => vec![FloatPoint::of_f32(x)],
+        Scalar::F64(x) => vec![FloatPoint::of_f64(x)],
+        Scalar::C64(z) => vec![FloatPoint::of_f32(z.re), FloatPoint::of_f32(z.im)],
+        Scalar::C128(z) => vec![FloatPoint::of_f64(z.re), FloatPoint::of_f64(z.im)],
         _ => return None,
     })
 }

@@ -48,31 +48,31 @@ const GRID: u64 = 256;
 /// reversed memory order. `None` if the parameters need arrays that are too large, or if `round` is not
 /// below [`ROUNDS`].
 pub fn arguments(func: &Function, round: usize) -> Option<Vec<Datum>> {
-    if round < ROUNDS { Axes::of(func).make(&Set::of_round(round)) } else { None }
+    if round < ROUNDS { FreeExtents::of(func).make(&ArgumentSet::of_round(round)) } else { None }
 }
 
 /// A description of a set of arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Set {
-    extents: Extents,
+pub(super) struct ArgumentSet {
+    extents: ExtentChoice,
     fill: Fill,
 }
 
-impl Set {
+impl ArgumentSet {
     /// The set of a round; long arrays have no special values.
-    fn of_round(round: usize) -> Set {
+    fn of_round(round: usize) -> ArgumentSet {
         let seed = round as u64 + 1;
         let fill = match round {
             LONG => Fill::Ordinary(seed),
             LONGEST => Fill::Counted(seed),
             _ => Fill::Random(seed),
         };
-        Set { extents: Extents::Round(round), fill }
+        ArgumentSet { extents: ExtentChoice::Round(round), fill }
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Extents {
+enum ExtentChoice {
     /// The extents of a round.
     Round(usize),
     /// One extent for each free one.
@@ -97,7 +97,7 @@ enum Fill {
 }
 
 /// The free choices for a function's parameters: the extents of symbols, and of each `?` separately.
-pub(super) struct Axes<'f> {
+pub(super) struct FreeExtents<'f> {
     types: Vec<&'f Type>,
     symbols: IndexMap<Name, usize>,
     /// Free extents: true for a symbol's.
@@ -106,11 +106,11 @@ pub(super) struct Axes<'f> {
     near: Vec<Vec<Scalar>>,
 }
 
-impl<'f> Axes<'f> {
+impl<'f> FreeExtents<'f> {
     pub fn of(func: &'f Function) -> Self {
         let types: Vec<&Type> = func.params().iter().map(|&p| func.ty(p)).collect();
         let near = near_constants(func, &types);
-        let mut axes = Axes { types, symbols: IndexMap::new(), free: Vec::new(), near };
+        let mut axes = FreeExtents { types, symbols: IndexMap::new(), free: Vec::new(), near };
         for dim in axes.types.iter().flat_map(|ty| ty.dims()) {
             match *dim {
                 Dim::Const(_) => {}
@@ -146,22 +146,23 @@ impl<'f> Axes<'f> {
     }
 
     /// The sets to try, the most informative first, and notes on those left out.
-    pub fn sets(&self) -> (Vec<Set>, Vec<String>) {
+    pub fn sets(&self) -> (Vec<ArgumentSet>, Vec<String>) {
         let mut notes = Vec::new();
         let (shapes, all) = self.small_shapes();
         if (shapes.len() as u128) < all {
             notes.push(format!("{} of {all} small shapes were tried", shapes.len()));
         }
         let seed = |i: usize| Fill::Random(0x5EED + i as u64);
-        let small = shapes.into_iter().enumerate().map(|(i, e)| Set { extents: Extents::Each(e), fill: seed(i) });
+        let small =
+            shapes.into_iter().enumerate().map(|(i, e)| ArgumentSet { extents: ExtentChoice::Each(e), fill: seed(i) });
         // The first sets have equal extents.
-        let mut sets: Vec<Set> = small.collect();
+        let mut sets: Vec<ArgumentSet> = small.collect();
         let others = sets.split_off(sets.len().min(SMALL as usize));
         if !self.types.is_empty() {
             sets.extend(self.grids(&mut notes));
             sets.extend(self.near_sets(&mut notes));
             sets.extend(others);
-            sets.extend((0..=LONGEST).map(Set::of_round));
+            sets.extend((0..=LONGEST).map(ArgumentSet::of_round));
         }
         (sets, notes)
     }
@@ -204,7 +205,7 @@ impl<'f> Axes<'f> {
     }
 
     /// Sets of special values only.
-    fn grids(&self, notes: &mut Vec<String>) -> Vec<Set> {
+    fn grids(&self, notes: &mut Vec<String>) -> Vec<ArgumentSet> {
         let (elements, most) = if self.free.is_empty() { (1, MAX_GRIDS) } else { (GRID, 4) };
         let scalars = |yes: bool| Self::combinations(self.types.iter().filter(move |ty| ty.is_scalar() == yes));
         let mixed = self.is_mixed();
@@ -221,8 +222,8 @@ impl<'f> Axes<'f> {
         // If not all combinations can be tried, the tried ones are spread evenly, with an odd stride.
         let step = |all: u64, each: u64| if sets.saturating_mul(each) >= all { each } else { (all / sets) | 1 };
         let (from, scalar) = (step(all, elements), step(beside, 1));
-        let set = |i: u64| Set {
-            extents: Extents::Each(extents.clone()),
+        let set = |i: u64| ArgumentSet {
+            extents: ExtentChoice::Each(extents.clone()),
             fill: Fill::Grid(i.wrapping_mul(from), i.wrapping_mul(scalar)),
         };
         (0..sets).map(set).collect()
@@ -238,7 +239,7 @@ impl<'f> Axes<'f> {
     }
 
     /// Sets of values near the function's constants.
-    fn near_sets(&self, notes: &mut Vec<String>) -> Vec<Set> {
+    fn near_sets(&self, notes: &mut Vec<String>) -> Vec<ArgumentSet> {
         // Scalars take one value in each set, long arrays all of them.
         let long = !self.free.is_empty() && self.types.iter().all(|ty| ty.is_array());
         let most = self.near.iter().map(Vec::len).max().unwrap_or(0);
@@ -246,7 +247,7 @@ impl<'f> Axes<'f> {
         if all > MAX_NEAR {
             notes.push(format!("{MAX_NEAR} of {all} sets of values near constants were tried"));
         }
-        let set = |i| Set { extents: Extents::Each(self.grid_extents()), fill: Fill::Near(i) };
+        let set = |i| ArgumentSet { extents: ExtentChoice::Each(self.grid_extents()), fill: Fill::Near(i) };
         (0..all.min(MAX_NEAR)).map(set).collect()
     }
 
@@ -256,10 +257,10 @@ impl<'f> Axes<'f> {
     }
 
     /// Creates a set; `None` if an array would be too large.
-    pub fn make(&self, set: &Set) -> Option<Vec<Datum>> {
+    pub fn make(&self, set: &ArgumentSet) -> Option<Vec<Datum>> {
         let free: Vec<u64> = match &set.extents {
-            Extents::Each(extents) => extents.clone(),
-            Extents::Round(round) => {
+            ExtentChoice::Each(extents) => extents.clone(),
+            ExtentChoice::Round(round) => {
                 let (first, others, unknown) = *EXTENTS.get(*round)?;
                 let mut symbols = 0;
                 let extent = |&symbol: &bool| {
@@ -386,7 +387,7 @@ mod tests {
         parse_function(text).unwrap_or_else(|e| panic!("{e}"))
     }
     fn all(func: &Function) -> Vec<Vec<Datum>> {
-        let axes = Axes::of(func);
+        let axes = FreeExtents::of(func);
         axes.sets().0.iter().filter_map(|set| axes.make(set)).collect()
     }
     fn shapes(func: &Function) -> Vec<Vec<usize>> {
@@ -434,7 +435,7 @@ mod tests {
         assert_eq!(found[0], [1, 1]);
         assert!(found.contains(&vec![5, 3]), "{found:?}");
         let many = function("func @f(%x: f64[a, b, c, d]) -> f64[a, b, c, d] {\nentry:\n  ret %x\n}");
-        let notes = Axes::of(&many).sets().1;
+        let notes = FreeExtents::of(&many).sets().1;
         assert!(notes.len() == 1 && notes[0].contains(" of 256 small shapes"), "{notes:?}");
     }
 

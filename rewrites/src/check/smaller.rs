@@ -2,7 +2,7 @@
 
 use super::checker::{call, comparable};
 use super::difference::{Allowed, Difference, differs};
-use super::inputs::Axes;
+use super::inputs::FreeExtents;
 use rewright_ir::{Array, Datum, Function, Module};
 
 /// The most inputs that are tried.
@@ -88,7 +88,7 @@ fn taken(datum: &Datum, axis: usize, (from, to): (usize, usize)) -> Option<Datum
 
 /// The sets of axes that may shrink together: first all of equal extent, then each extent separately.
 fn tied(func: &Function, found: &Difference) -> Vec<Tied> {
-    let each = Axes::of(func).tied();
+    let each = FreeExtents::of(func).tied();
     let len = |tied: &Tied| tied.first().and_then(|&(arg, axis)| found.input.get(arg)?.1.shape().get(axis).copied());
     let mut lens: Vec<usize> = each.iter().filter_map(len).collect();
     lens.sort_unstable();

@@ -1,7 +1,7 @@
 //! Tests for matches without applying rewrites.
 
 use super::plan::{Group, Id, Plan, RootStop};
-use super::summary::Summary;
+use super::summary::BlockSummary;
 use crate::match_cx::MatchCx;
 use crate::pipeline::Pipeline;
 use crate::rule::Liberties;
@@ -42,7 +42,7 @@ impl Matcher {
         let mut groups = self.plan.groups.as_slice();
         let mut first = None;
         for block in func.blocks() {
-            let mut summary = Summary::of_empty(func, block);
+            let mut summary = BlockSummary::of_empty(func, block);
             for inst in func.insts(block) {
                 let data = func.inst(inst);
                 summary.add(func, data);
@@ -65,7 +65,7 @@ impl Matcher {
     }
 }
 
-fn in_block(cx: &MatchCx<'_>, group: &Group, block: Block, summary: &Summary) -> Option<Id> {
+fn in_block(cx: &MatchCx<'_>, group: &Group, block: Block, summary: &BlockSummary) -> Option<Id> {
     match group {
         Group::Blocks(blocks) if summary.has_root(blocks) && summary.holds_any(blocks) => {
             blocks.rewrite.find(cx, block).is_ok().then_some(blocks.id)

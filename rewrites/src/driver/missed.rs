@@ -10,11 +10,11 @@ use smallvec::SmallVec;
 /// The last reason of each rewrite at each place, if it gave one.
 #[derive(Default)]
 pub(super) struct MissedMatches {
-    found: FxHashMap<Place, SmallVec<[Missed; 1]>>,
+    found: FxHashMap<Place, SmallVec<[MissedMatch; 1]>>,
     next: u64,
 }
 
-struct Missed {
+struct MissedMatch {
     id: Id,
     order: u64,
     why: NoMatch,
@@ -26,7 +26,7 @@ impl MissedMatches {
         self.forget(place, |other| other == id);
         if let Some(why) = reason.filter(|why| !why.reasons().is_empty()) {
             self.next += 1;
-            self.found.entry(place).or_default().push(Missed { id, order: self.next, why });
+            self.found.entry(place).or_default().push(MissedMatch { id, order: self.next, why });
         }
     }
 
@@ -47,11 +47,11 @@ impl MissedMatches {
             Place::Block(block) => func.has_block(block),
         };
         let places = self.found.into_iter().filter(|(place, _)| still(*place));
-        let mut list: Vec<(Place, Missed)> =
+        let mut list: Vec<(Place, MissedMatch)> =
             places.flat_map(|(place, list)| list.into_iter().map(move |missed| (place, missed))).collect();
         list.sort_by_key(|(_, missed)| missed.order);
         let mut all: Vec<(Id, Loc, String)> = Vec::new();
-        for (place, Missed { id, why, .. }) in list {
+        for (place, MissedMatch { id, why, .. }) in list {
             let here = place.loc(func);
             for reason in why.reasons() {
                 let loc = if reason.loc.is_none() { here } else { reason.loc };

@@ -8,21 +8,21 @@ use rewright_ir::{Block, Function, InstData, Value};
 use slotmap::SecondaryMap;
 
 /// The contents of a block: most rewrites can skip most blocks.
-pub(super) struct Summary {
+pub(super) struct BlockSummary {
     ops: OpSet,
     holds: Holds,
 }
 
-impl Summary {
+impl BlockSummary {
     pub fn of(func: &Function, block: Block) -> Self {
-        let mut this = Summary::of_empty(func, block);
+        let mut this = BlockSummary::of_empty(func, block);
         func.insts(block).for_each(|inst| this.add(func, func.inst(inst)));
         this
     }
     /// The summary of a block without instructions.
     pub fn of_empty(func: &Function, block: Block) -> Self {
         let holds = if func.entry() == Some(block) { Holds::empty() } else { Holds::INNER };
-        Summary { ops: OpSet::default(), holds }
+        BlockSummary { ops: OpSet::default(), holds }
     }
     /// Adds an instruction of the block.
     #[inline]
@@ -63,12 +63,12 @@ fn held(func: &Function, data: &InstData) -> Holds {
 
 /// The summaries of a function's blocks, computed on demand.
 #[derive(Default)]
-pub(super) struct Summaries(SecondaryMap<Block, Summary>);
+pub(super) struct Summaries(SecondaryMap<Block, BlockSummary>);
 
 impl Summaries {
-    pub fn of(&mut self, func: &Function, block: Block) -> &Summary {
+    pub fn of(&mut self, func: &Function, block: Block) -> &BlockSummary {
         if !self.0.contains_key(block) {
-            self.0.insert(block, Summary::of(func, block));
+            self.0.insert(block, BlockSummary::of(func, block));
         }
         &self.0[block]
     }

@@ -1,6 +1,6 @@
 //! E-class analysis: the type, the constant and the facts of each class, and detection of contradictions.
 
-use super::node::{Const, Head, Node};
+use super::node::{Const, ENode, Head};
 use crate::rule::Liberties;
 use crate::value_facts::ValueFacts;
 use egg::{Analysis, DidMerge, EGraph, Id};
@@ -9,7 +9,7 @@ use rewright_ir::{Attrs, DType, Name, Op, Scalar, Type, eval_scalar};
 use smallvec::SmallVec;
 
 /// An e-graph of pure instructions.
-pub(crate) type Graph = EGraph<Node, Knowledge>;
+pub(crate) type Graph = EGraph<ENode, Knowledge>;
 
 /// The reason that proofs give for constant folding.
 pub(crate) const FOLD: &str = "fold";
@@ -18,7 +18,7 @@ pub(crate) const COMMUTE: &str = "commute";
 
 /// The analysis data of a class.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Known {
+pub(crate) struct ClassFacts {
     /// The type; none for attributes.
     pub ty: Option<Type>,
     /// The constant value of the class, if it has one.
@@ -27,15 +27,19 @@ pub(crate) struct Known {
     pub facts: ValueFacts,
 }
 
-impl Known {
+impl ClassFacts {
     pub fn value(ty: Type, facts: ValueFacts) -> Self {
-        Known { ty: Some(ty), constant: None, facts }
+        ClassFacts { ty: Some(ty), constant: None, facts }
     }
     fn attribute() -> Self {
-        Known { ty: None, constant: None, facts: ValueFacts::empty() }
+        ClassFacts { ty: None, constant: None, facts: ValueFacts::empty() }
     }
     fn constant(scalar: Scalar) -> Self {
-        Known { ty: Some(Type::scalar(scalar.dtype())), constant: Some(scalar), facts: ValueFacts::of_scalar(scalar) }
+        ClassFacts {
+            ty: Some(Type::scalar(scalar.dtype())),
+            constant: Some(scalar),
+            facts: ValueFacts::of_scalar(scalar),
+        }
     }
 }
 
@@ -54,7 +58,7 @@ pub(crate) struct Clash {
 #[derive(Debug, Default)]
 pub(crate) struct Knowledge {
     /// The analysis data of leaves, by number.
-    pub leaves: Vec<Known>,
+    pub leaves: Vec<ClassFacts>,
     /// The rule that is being applied.
     pub rule: Option<Name>,
     /// The liberties that rules may take.
@@ -65,20 +69,20 @@ pub(crate) struct Knowledge {
     pub changed: Vec<Id>,
 }
 
-impl Analysis<Node> for Knowledge {
-    type Data = Known;
+impl Analysis<ENode> for Knowledge {
+    type Data = ClassFacts;
 
-    fn make(graph: &mut Graph, node: &Node, _: Id) -> Known {
+    fn make(graph: &mut Graph, node: &ENode, _: Id) -> ClassFacts {
         match &node.head {
             Head::Leaf(number) => graph.analysis.leaves[*number as usize].clone(),
-            Head::Const(Const(scalar)) => Known::constant(*scalar),
-            Head::Attr(_) => Known::attribute(),
+            Head::Const(Const(scalar)) => ClassFacts::constant(*scalar),
+            Head::Attr(_) => ClassFacts::attribute(),
             Head::Op(op) => computed(graph, *op, node, None),
         }
     }
 
     /// The type stays that of the class; the constant and the facts may have improved.
-    fn remake(graph: &mut Graph, node: &Node, id: Id) -> Known {
+    fn remake(graph: &mut Graph, node: &ENode, id: Id) -> ClassFacts {
         match &node.head {
             Head::Op(op) => {
                 let ty = graph[id].data.ty.clone();
@@ -90,7 +94,7 @@ impl Analysis<Node> for Knowledge {
 
     /// Joins the data of both classes. Reports exactly which of them changed, because rebuilding would not
     /// end otherwise.
-    fn merge(&mut self, a: &mut Known, b: Known) -> DidMerge {
+    fn merge(&mut self, a: &mut ClassFacts, b: ClassFacts) -> DidMerge {
         let before = a.clone();
         if a.ty != b.ty {
             let show = |ty: &Option<Type>| ty.as_ref().map_or("an attribute".to_string(), Type::to_string);
@@ -116,7 +120,7 @@ impl Analysis<Node> for Knowledge {
             return;
         }
         let from = if graph.are_explanations_enabled() { folded(graph, id).unwrap_or(id) } else { id };
-        let to = graph.add_uncanonical(Node::constant(scalar));
+        let to = graph.add_uncanonical(ENode::constant(scalar));
         graph.union_trusted(from, to, FOLD);
     }
 }
@@ -135,8 +139,8 @@ pub(crate) fn same_value(a: Scalar, b: Scalar) -> bool {
 }
 
 /// The analysis data of an op's result.
-pub(crate) fn computed(graph: &Graph, op: Op, node: &Node, ty: Option<Type>) -> Known {
-    let args: SmallVec<[&Known; 3]> = node.operands().iter().map(|&arg| &graph[arg].data).collect();
+pub(crate) fn computed(graph: &Graph, op: Op, node: &ENode, ty: Option<Type>) -> ClassFacts {
+    let args: SmallVec<[&ClassFacts; 3]> = node.operands().iter().map(|&arg| &graph[arg].data).collect();
     let scalars: SmallVec<[Option<Scalar>; 3]> = args.iter().map(|arg| arg.constant).collect();
     let attrs = || attrs_of(graph, node);
     let ty = ty.or_else(|| {
@@ -144,24 +148,24 @@ pub(crate) fn computed(graph: &Graph, op: Op, node: &Node, ty: Option<Type>) -> 
         let (_, results) = infer_types(op, &types, &scalars, attrs(), None).ok()?;
         results.into_iter().next()
     });
-    let Some(ty) = ty else { return Known::attribute() };
+    let Some(ty) = ty else { return ClassFacts::attribute() };
     let constants: Option<SmallVec<[Scalar; 3]>> = scalars.iter().copied().collect();
     if let Some(constants) = constants.filter(|_| op.is_elementwise() && ty.is_scalar())
         && let Some(scalar) = eval_scalar(op, &constants, &attrs()).ok().and_then(|all| all.first().copied())
         && scalar.dtype() == ty.dtype()
     {
-        return Known::constant(scalar);
+        return ClassFacts::constant(scalar);
     }
     let dtypes: SmallVec<[DType; 3]> = args.iter().filter_map(|arg| arg.ty.as_ref().map(Type::dtype)).collect();
     let facts: SmallVec<[ValueFacts; 3]> = args.iter().map(|arg| arg.facts).collect();
     let operands = node.operands();
     let same = operands.iter().all(|&arg| graph.find(arg) == graph.find(operands[0]));
     let facts = ValueFacts::of_op(op, &dtypes, ty.dtype(), &facts, same);
-    Known::value(ty, facts)
+    ClassFacts::value(ty, facts)
 }
 
 /// The attributes of a node.
-pub(crate) fn attrs_of(graph: &Graph, node: &Node) -> Attrs {
+pub(crate) fn attrs_of(graph: &Graph, node: &ENode) -> Attrs {
     let Some(op) = node.op().filter(|op| !op.0.attrs.is_empty()) else { return Attrs::new() };
     let leaves = &node.children[node.operands().len()..];
     let given = op.0.attrs.iter().zip(leaves).filter_map(|(def, &leaf)| {
@@ -173,7 +177,7 @@ pub(crate) fn attrs_of(graph: &Graph, node: &Node) -> Attrs {
 
 /// The node of a class that computes from constants, in the form that proofs name.
 fn folded(graph: &mut Graph, id: Id) -> Option<Id> {
-    let of_constants = |node: &&Node| {
+    let of_constants = |node: &&ENode| {
         let operands = node.operands();
         !operands.is_empty() && operands.iter().all(|&operand| graph[operand].data.constant.is_some())
     };
@@ -182,10 +186,10 @@ fn folded(graph: &mut Graph, id: Id) -> Option<Id> {
 }
 
 /// The node with constant operands replaced by constant nodes.
-pub(crate) fn on_constants(graph: &mut Graph, mut node: Node) -> Id {
+pub(crate) fn on_constants(graph: &mut Graph, mut node: ENode) -> Id {
     for at in 0..node.operands().len() {
         if let Some(scalar) = graph[node.children[at]].data.constant {
-            node.children[at] = graph.add_uncanonical(Node::constant(scalar));
+            node.children[at] = graph.add_uncanonical(ENode::constant(scalar));
         }
     }
     graph.add_uncanonical(node)
@@ -193,7 +197,7 @@ pub(crate) fn on_constants(graph: &mut Graph, mut node: Node) -> Id {
 
 /// Adds a node. A node of a commutative op is added in both orders if proofs are recorded, and with sorted
 /// operands otherwise.
-pub(crate) fn add(graph: &mut Graph, mut node: Node) -> Id {
+pub(crate) fn add(graph: &mut Graph, mut node: ENode) -> Id {
     let commutes = node.op().is_some_and(|op| op.traits.contains(rewright_ir::op::Traits::COMMUTATIVE));
     if !commutes || node.children.len() != 2 {
         return graph.add_uncanonical(node);

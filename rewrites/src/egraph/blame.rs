@@ -5,12 +5,12 @@
 //! names the rules. If there are several, each is tested by itself, and those that hold are left out.
 
 use super::analysis::{Clash, Graph, computed, on_constants, same_value};
-use super::node::{Const, Head, Node};
+use super::node::{Const, ENode, Head};
 use super::proof::told;
 use super::region::Region;
 use super::rules::RuleSet;
-use super::saturate::{Limits, Summary, saturate};
-use super::terms::Terms;
+use super::saturate::{SaturationLimits, SaturationSummary, saturate};
+use super::terms::TermTable;
 use crate::match_cx::MatchCx;
 use crate::rule::Liberties;
 use egg::Id;
@@ -21,8 +21,8 @@ pub(super) fn of_instructions(
     cx: &MatchCx<'_>,
     part: &[Inst],
     rules: &RuleSet,
-    limits: Limits,
-    (clash, summary): (&Clash, &Summary),
+    limits: SaturationLimits,
+    (clash, summary): (&Clash, &SaturationSummary),
 ) -> String {
     let mut region = Region::of(cx, part, Liberties::empty(), true);
     saturate(&mut region.graph, rules, limits, |_| false);
@@ -35,7 +35,7 @@ pub(super) fn of_instructions(
 }
 
 /// The same for a graph that records proofs.
-pub(super) fn of_graph(graph: &mut Graph, rules: &RuleSet, (clash, summary): (&Clash, &Summary)) -> String {
+pub(super) fn of_graph(graph: &mut Graph, rules: &RuleSet, (clash, summary): (&Clash, &SaturationSummary)) -> String {
     let names = on_path(graph, rules, clash);
     sentence(&if names.is_empty() { last_resort(clash, summary) } else { names }, clash)
 }
@@ -49,7 +49,7 @@ fn on_path(graph: &mut Graph, rules: &RuleSet, clash: &Clash) -> Vec<Name> {
     }
     let explanation = graph.explain_id_equivalence(a, b);
     let mut names: Vec<Name> = Vec::new();
-    for step in told(Terms::default(), &explanation.explanation_trees, (0, 0)).steps {
+    for step in told(TermTable::default(), &explanation.explanation_trees, (0, 0)).steps {
         if step.is_rule() && !names.contains(&step.rule) {
             names.push(step.rule);
         }
@@ -81,7 +81,7 @@ fn both(graph: &mut Graph, (a, b): (Scalar, Scalar)) -> Option<(Id, Id)> {
 }
 
 /// The constant that a node is or computes.
-fn constant_of(graph: &Graph, node: &Node) -> Option<Scalar> {
+fn constant_of(graph: &Graph, node: &ENode) -> Option<Scalar> {
     match &node.head {
         Head::Const(Const(scalar)) => Some(*scalar),
         Head::Op(op) if !node.operands().is_empty() => computed(graph, *op, node, None).constant,
@@ -90,7 +90,7 @@ fn constant_of(graph: &Graph, node: &Node) -> Option<Scalar> {
 }
 
 /// Without a proof: the rule that was being applied, or else all applied rules.
-fn last_resort(clash: &Clash, summary: &Summary) -> Vec<Name> {
+fn last_resort(clash: &Clash, summary: &SaturationSummary) -> Vec<Name> {
     let applied = || summary.uses.iter().filter(|used| used.applied > 0).map(|used| used.rule).collect();
     clash.rule.map_or_else(applied, |rule| vec![rule])
 }

@@ -1,7 +1,7 @@
 //! Decides where elementwise ops compute at the dtypes of their operands, without casts.
 
 use super::analysis::{Graph, attrs_of};
-use super::node::{Head, Node};
+use super::node::{ENode, Head};
 use egg::Id;
 use rewright_ir::op::{Arity, Eval};
 use rewright_ir::{Attrs, DType, Op, Type};
@@ -45,7 +45,7 @@ impl Computes {
         }
         let Eval::Elementwise { resolve, .. } = self.op.eval else { return true };
         let dtypes: Option<SmallVec<[DType; 3]>> = children[..count].iter().map(dtype).collect();
-        let node = Node { head: Head::Op(self.op), sorts: false, children: children.into() };
+        let node = ENode { head: Head::Op(self.op), sorts: false, children: children.into() };
         dtypes.is_some_and(|d| resolve(&d, &attrs_of(graph, &node)).is_ok_and(|found| found.ins[..] == d[..]))
     }
 }

@@ -24,15 +24,15 @@ enum Source {
 }
 
 #[derive(Debug)]
-enum Step {
+enum EmitStep {
     New { before: Inst, op: Op, args: SmallVec<[Source; 3]>, attrs: Attrs, loc: Loc },
     Move { inst: Inst, before: Inst },
 }
 
 /// The changes of a block.
 #[derive(Debug, Default)]
-pub(crate) struct Plan {
-    steps: Vec<Step>,
+pub(crate) struct EmitPlan {
+    steps: Vec<EmitStep>,
     /// Values and their replacements.
     replaced: Vec<(Value, Source)>,
     erased: Vec<Inst>,
@@ -48,8 +48,8 @@ pub(crate) fn plan(
     region: &Region,
     problem: &Problem,
     solution: &Solution,
-) -> Result<Plan, OutOfOrder> {
-    let mut planner = Planner {
+) -> Result<EmitPlan, OutOfOrder> {
+    let mut planner = EmitPlanner {
         func,
         region,
         problem,
@@ -58,7 +58,7 @@ pub(crate) fn plan(
         locs: FxHashMap::default(),
         passed: FxHashSet::default(),
         done: vec![None; problem.classes.len()],
-        plan: Plan::default(),
+        plan: EmitPlan::default(),
         made: 0,
         part,
     };
@@ -68,7 +68,7 @@ pub(crate) fn plan(
     Ok(planner.plan)
 }
 
-struct Planner<'a> {
+struct EmitPlanner<'a> {
     func: &'a Function,
     /// The walk begins at the first and ends at the last of these.
     part: &'a [Inst],
@@ -82,11 +82,11 @@ struct Planner<'a> {
     /// Instructions that the walk has passed: their results are available.
     passed: FxHashSet<Inst>,
     done: Vec<Option<Source>>,
-    plan: Plan,
+    plan: EmitPlan,
     made: usize,
 }
 
-impl Planner<'_> {
+impl EmitPlanner<'_> {
     fn class(&self, value: Value) -> Option<Class> {
         self.problem.of(&self.region.graph, *self.region.ids.get(&value)?)
     }
@@ -209,13 +209,13 @@ impl Planner<'_> {
                 let args = self.operands(class, before)?;
                 match self.keepers.get(&class) {
                     Some(&inst) => {
-                        self.plan.steps.push(Step::Move { inst, before });
+                        self.plan.steps.push(EmitStep::Move { inst, before });
                         Source::Value(self.func.inst(inst).results[0])
                     }
                     None => {
                         let loc = self.locs.get(&class).copied().unwrap_or(self.func.inst(before).loc);
                         let attrs = self.region.attrs(node);
-                        self.plan.steps.push(Step::New { before, op: *op, args, attrs, loc });
+                        self.plan.steps.push(EmitStep::New { before, op: *op, args, attrs, loc });
                         self.made += 1;
                         Source::New(self.made - 1)
                     }
@@ -241,7 +241,7 @@ impl Planner<'_> {
     }
 }
 
-impl Plan {
+impl EmitPlan {
     /// True if the plan changes nothing.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty() && self.replaced.is_empty()
@@ -258,8 +258,8 @@ impl Plan {
             };
         for step in self.steps {
             match step {
-                Step::Move { inst, before } => rw.move_before(inst, before)?,
-                Step::New { before, op, args, attrs, loc } => {
+                EmitStep::Move { inst, before } => rw.move_before(inst, before)?,
+                EmitStep::New { before, op, args, attrs, loc } => {
                     let args: SmallVec<[Value; 3]> = args.iter().map(|&arg| value(rw, &made, replaced, arg)).collect();
                     rw.set_point(Point::Before(before));
                     rw.set_loc(loc);

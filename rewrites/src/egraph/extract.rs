@@ -12,7 +12,7 @@
 //! name.
 
 use super::analysis::{Graph, attrs_of};
-use super::node::{Head, Node};
+use super::node::{ENode, Head};
 use crate::cost::{CostCx, cost};
 use egg::Id;
 use rewright_ir::Type;
@@ -24,15 +24,15 @@ use std::collections::VecDeque;
 pub(crate) type Class = usize;
 
 /// A node of a class.
-pub(crate) struct Choice {
-    pub node: Node,
+pub(crate) struct NodeChoice {
+    pub node: ENode,
     pub children: SmallVec<[Class; 4]>,
     pub cost: u64,
     /// An instruction of the block computes it.
     pub original: bool,
 }
 
-impl Choice {
+impl NodeChoice {
     /// True if it would be a new instruction.
     pub fn is_fresh(&self) -> bool {
         !self.original && !self.children.is_empty()
@@ -42,7 +42,7 @@ impl Choice {
 /// The part of an e-graph that its roots reach, with costs.
 pub(crate) struct Problem {
     pub ids: Vec<Id>,
-    pub classes: Vec<Vec<Choice>>,
+    pub classes: Vec<Vec<NodeChoice>>,
     number: FxHashMap<Id, Class>,
     pub roots: Vec<Class>,
     /// The number of classes that could use each class.
@@ -60,7 +60,7 @@ pub(crate) struct Solution {
 impl Problem {
     /// Collects the classes that the roots reach. `originals` are the nodes of the block's instructions,
     /// with canonical children.
-    pub fn new(graph: &Graph, roots: &[Id], originals: &FxHashSet<Node>) -> Self {
+    pub fn new(graph: &Graph, roots: &[Id], originals: &FxHashSet<ENode>) -> Self {
         let mut problem = Problem {
             ids: Vec::new(),
             classes: Vec::new(),
@@ -77,7 +77,7 @@ impl Problem {
             for node in nodes {
                 let children = node.children.iter().map(|&child| problem.class(graph, child)).collect();
                 let original = originals.contains(node);
-                choices.push(Choice { node: node.clone(), children, cost: node_cost(graph, id, node), original });
+                choices.push(NodeChoice { node: node.clone(), children, cost: node_cost(graph, id, node), original });
             }
             problem.classes.push(choices);
             at += 1;
@@ -98,7 +98,7 @@ impl Problem {
 
     /// A problem without an e-graph.
     #[cfg(all(test, feature = "exact-extraction"))]
-    pub fn of_numbers(classes: Vec<Vec<Choice>>, roots: Vec<Class>) -> Self {
+    pub fn of_numbers(classes: Vec<Vec<NodeChoice>>, roots: Vec<Class>) -> Self {
         let mut problem = Problem { ids: Vec::new(), classes, number: FxHashMap::default(), roots, users: Vec::new() };
         problem.count_users();
         problem
@@ -133,7 +133,7 @@ impl Problem {
 
     /// The solution that takes an original node wherever there is one.
     fn original(&self, otherwise: &Solution) -> Option<Solution> {
-        let first = |(choices, other): (&Vec<Choice>, &Option<usize>)| {
+        let first = |(choices, other): (&Vec<NodeChoice>, &Option<usize>)| {
             let leaf = choices.iter().position(|c| c.children.is_empty());
             leaf.or_else(|| choices.iter().position(|c| c.original)).or(*other)
         };
@@ -310,7 +310,7 @@ fn merged(a: &[(Class, u64)], b: &[(Class, u64)]) -> Vec<(Class, u64)> {
 }
 
 /// The cost of a node; zero without children.
-pub(crate) fn node_cost(graph: &Graph, class: Id, node: &Node) -> u64 {
+pub(crate) fn node_cost(graph: &Graph, class: Id, node: &ENode) -> u64 {
     let Head::Op(op) = node.head else { return 0 };
     let types: SmallVec<[Type; 3]> = node.operands().iter().filter_map(|&arg| graph[arg].data.ty.clone()).collect();
     let Some(result) = &graph[class].data.ty else { return 1 };

@@ -28,7 +28,7 @@ impl Extraction {
         if self == Extraction::Exact
             && let Some(greedy) = greedy
         {
-            let (solution, stopped) = problem.solve_exactly(greedy, super::exact::Limits::default());
+            let (solution, stopped) = problem.solve_exactly(greedy, super::exact::SearchLimits::default());
             let doubt = |why| format!("; it is not certain that no form costs less: {why}");
             return (Some(solution), stopped.map(doubt).unwrap_or_default());
         }

@@ -47,11 +47,11 @@ pub use verify::ProofError;
 use crate::prelude::*;
 use extract::{Problem, Solution};
 use extraction::Extraction;
-use node::Node;
+use node::ENode;
 use region::Region;
 use rewright_ir::Loc;
 use rustc_hash::{FxHashMap, FxHashSet};
-use saturate::{End, Limits, Summary, saturate};
+use saturate::{End, SaturationLimits, SaturationSummary, saturate};
 
 /// The most instructions of a block in one graph: the work grows faster than linearly.
 const REGION: usize = 256;
@@ -69,14 +69,14 @@ static SATURATE: RewriteDef =
 register_rewrite!(SATURATE);
 
 /// A better form of a part of a block.
-pub struct Better {
-    plan: emit::Plan,
+pub struct BetterForm {
+    plan: emit::EmitPlan,
     loc: Loc,
     remark: String,
 }
 
 impl Rewrite for Saturate {
-    type Match = Vec<Better>;
+    type Match = Vec<BetterForm>;
 
     fn matches(&self, cx: &MatchCx<'_>, block: Block) -> Result<Self::Match, NoMatch> {
         found(cx, block, Extraction::Greedy)
@@ -88,7 +88,7 @@ impl Rewrite for Saturate {
 }
 
 /// Better forms of the parts of a block.
-fn found(cx: &MatchCx<'_>, block: Block, extraction: Extraction) -> Result<Vec<Better>, NoMatch> {
+fn found(cx: &MatchCx<'_>, block: Block, extraction: Extraction) -> Result<Vec<BetterForm>, NoMatch> {
     let (func, book) = (cx.func(), cx.kept_in_run::<RuleBook>());
     let rules = book.set(cx);
     if !func.insts(block).any(|inst| rules.starts_at(func.inst(inst).op)) {
@@ -106,7 +106,7 @@ fn found(cx: &MatchCx<'_>, block: Block, extraction: Extraction) -> Result<Vec<B
     if found.is_empty() { Err(why) } else { Ok(found) }
 }
 
-fn apply(found: Vec<Better>, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+fn apply(found: Vec<BetterForm>, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
     let mut replaced = FxHashMap::default();
     for better in found {
         better.plan.apply(rw, &mut replaced)?;
@@ -120,7 +120,7 @@ pub(crate) struct Solved {
     region: Region,
     problem: Problem,
     solution: Solution,
-    summary: Summary,
+    summary: SaturationSummary,
     /// The cost of the original instructions.
     before: u64,
     /// Why the form may not be the cheapest, if exact extraction was requested.
@@ -132,14 +132,14 @@ fn solved(cx: &MatchCx<'_>, part: &[Inst], rules: &RuleSet, extraction: Extracti
     let func = cx.func();
     let loc = func.inst(part[0]).loc;
     let mut region = Region::of(cx, part, rules.granted, false);
-    let limits = Limits { times: cx.options().times, ..Limits::default() };
+    let limits = SaturationLimits { times: cx.options().times, ..SaturationLimits::default() };
     let summary = saturate(&mut region.graph, rules, limits, |_| false);
     cx.kept_in_run::<RuleBook>().stats.borrow_mut().add(func.name, loc, region.insts.len(), &summary);
     if let Some(clash) = &region.graph.analysis.clash {
         let wrong = blame::of_instructions(cx, part, rules, limits, (clash, &summary));
         return Err(NoMatch::because(format!("the block is left as it is: {wrong}, which is not true")).at(loc));
     }
-    let originals: FxHashSet<Node> = region.insts.iter().map(|&inst| region.node(func, inst)).collect();
+    let originals: FxHashSet<ENode> = region.insts.iter().map(|&inst| region.node(func, inst)).collect();
     let roots: Vec<egg::Id> = region.roots.iter().map(|value| region.ids[value]).collect();
     let problem = Problem::new(&region.graph, &roots, &originals);
     let before = region.cost(func);
@@ -151,7 +151,7 @@ fn solved(cx: &MatchCx<'_>, part: &[Inst], rules: &RuleSet, extraction: Extracti
 }
 
 /// A cheaper form of some instructions of a block.
-fn improved(cx: &MatchCx<'_>, part: &[Inst], rules: &RuleSet, extraction: Extraction) -> Result<Better, NoMatch> {
+fn improved(cx: &MatchCx<'_>, part: &[Inst], rules: &RuleSet, extraction: Extraction) -> Result<BetterForm, NoMatch> {
     let func = cx.func();
     if !part.iter().any(|&inst| rules.starts_at(func.inst(inst).op)) {
         return Err(NoMatch::quiet());
@@ -166,15 +166,15 @@ fn improved(cx: &MatchCx<'_>, part: &[Inst], rules: &RuleSet, extraction: Extrac
         return Err(no_better(&summary, before, &doubt, loc));
     }
     let remark = format!("{}: cost {before} is {} now; {}{doubt}", told(&summary), solution.cost, summary.top());
-    Ok(Better { plan, loc, remark })
+    Ok(BetterForm { plan, loc, remark })
 }
 
-fn told(summary: &Summary) -> String {
+fn told(summary: &SaturationSummary) -> String {
     format!("{} after {} iterations with {} nodes", summary.end, summary.iterations, summary.nodes)
 }
 
 /// No remark if all forms were examined and none is cheaper.
-fn no_better(summary: &Summary, cost: u64, doubt: &str, loc: Loc) -> NoMatch {
+fn no_better(summary: &SaturationSummary, cost: u64, doubt: &str, loc: Loc) -> NoMatch {
     match summary.end {
         End::Saturated | End::Goal if doubt.is_empty() => NoMatch::quiet(),
         _ => {

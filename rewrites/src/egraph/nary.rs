@@ -10,12 +10,12 @@
 
 use super::analysis::Graph;
 use super::computes::Computes;
-use super::near::Near;
-use super::node::{Children, Const, Node};
+use super::near::ClassDistances;
+use super::node::{Children, Const, ENode};
 use super::template::{Template, Typed, class};
 use crate::cost::elements;
 use crate::rule::Liberties;
-use crate::rule::template::{Builder, constant};
+use crate::rule::template::{TemplateBuilder, constant};
 use egg::Id;
 use rewright_ir::{Attrs, DType, Dim, Op, Scalar, Type, eval_scalar, registry};
 use smallvec::{SmallVec, smallvec};
@@ -34,7 +34,7 @@ pub(crate) const REASONS: [&str; 3] = ["sum-of-terms", "product-of-factors", "co
 
 /// A normal form; its name is the reason that proofs give.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Form {
+pub(crate) enum NormalForm {
     /// Classes with their coefficients, in order, and a constant.
     Sum(Vec<(Id, Const)>, Const),
     /// Classes with their exponents, in order, and a constant.
@@ -43,22 +43,22 @@ pub(crate) enum Form {
     Factored(Id, Vec<(Vec<(Id, u32)>, Const)>, Vec<(Id, Const)>, Const),
 }
 
-impl Form {
+impl NormalForm {
     /// The number of the proof's reason in [`REASONS`].
     pub fn reason(&self) -> usize {
         match self {
-            Form::Sum(..) => 0,
-            Form::Product(..) => 1,
-            Form::Factored(..) => 2,
+            NormalForm::Sum(..) => 0,
+            NormalForm::Product(..) => 1,
+            NormalForm::Factored(..) => 2,
         }
     }
 }
 
 /// A form of a class, and the term that it was read from.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct FoundForm {
     pub class: Id,
-    pub form: Form,
+    pub form: NormalForm,
     tree: Tree,
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct Found {
 enum Tree {
     Class(Id),
     Constant(Const),
-    Op(Node, Vec<Tree>),
+    Op(ENode, Vec<Tree>),
 }
 
 impl Tree {
@@ -75,17 +75,17 @@ impl Tree {
     pub fn add(&self, graph: &mut Graph) -> Id {
         match self {
             Tree::Class(id) => *id,
-            Tree::Constant(Const(scalar)) => graph.add_uncanonical(Node::constant(*scalar)),
+            Tree::Constant(Const(scalar)) => graph.add_uncanonical(ENode::constant(*scalar)),
             Tree::Op(node, operands) => {
                 let mut children: Children = operands.iter().map(|t| t.add(graph)).collect();
                 children.extend(node.children[operands.len()..].iter().copied());
-                super::analysis::add(graph, Node { children, ..node.clone() })
+                super::analysis::add(graph, ENode { children, ..node.clone() })
             }
         }
     }
 }
 
-impl Found {
+impl FoundForm {
     /// The term that the form is equal to.
     pub fn from(&self, graph: &mut Graph) -> Id {
         if graph.are_explanations_enabled() { self.tree.add(graph) } else { self.class }
@@ -119,7 +119,7 @@ impl Ring {
     }
 
     /// The forms of sums and products near a change, and the number of classes visited.
-    pub fn search(&self, graph: &Graph, near: &Near) -> (Vec<Found>, usize) {
+    pub fn search(&self, graph: &Graph, near: &ClassDistances) -> (Vec<FoundForm>, usize) {
         let mut classes: Vec<Id> = Vec::new();
         for op in [self.add, self.sub, self.mul] {
             classes.extend(graph.classes_for_op(&super::node::Shape::Op(op, 2)).into_iter().flatten());
@@ -136,16 +136,20 @@ impl Ring {
         (found, searched)
     }
 
-    fn forms(&self, graph: &Graph, id: Id, found: &mut Vec<Found>) {
+    fn forms(&self, graph: &Graph, id: Id, found: &mut Vec<FoundForm>) {
         let Some(dtype) = graph[id].data.ty.as_ref().map(Type::dtype) else { return };
         for node in graph[id].nodes.iter().filter(|n| self.is_ring(graph, n)) {
             let op = node.op();
-            let mut reader = Reader { ring: *self, graph, path: vec![id], visits: 0 };
+            let mut reader = RingReader { ring: *self, graph, path: vec![id], visits: 0 };
             if op == Some(self.mul) {
                 let mut product = Product { factors: Vec::new(), constant: Scalar::one(dtype) };
                 let Some(tree) = reader.product(node, &mut product) else { continue };
                 product.factors.sort_by_key(|&(f, _)| order(graph, f));
-                found.push(Found { class: id, form: Form::Product(product.factors, Const(product.constant)), tree });
+                found.push(FoundForm {
+                    class: id,
+                    form: NormalForm::Product(product.factors, Const(product.constant)),
+                    tree,
+                });
             } else {
                 let mut sum = Sum { terms: Vec::new(), constant: Scalar::zero(dtype) };
                 let Some(tree) = reader.sum(node, Scalar::one(dtype), &mut sum) else { continue };
@@ -154,13 +158,13 @@ impl Ring {
                 sum.terms.sort_by_key(|&(t, _)| order(graph, t));
                 let terms: Vec<(Id, Const)> = sum.terms.iter().map(|&(t, c)| (t, Const(c))).collect();
                 self.factored(graph, id, &terms, sum.constant, &tree, found);
-                found.push(Found { class: id, form: Form::Sum(terms, Const(sum.constant)), tree });
+                found.push(FoundForm { class: id, form: NormalForm::Sum(terms, Const(sum.constant)), tree });
             }
         }
     }
 
     /// True for a sum, a difference or a product that casts nothing.
-    fn is_ring(&self, graph: &Graph, node: &Node) -> bool {
+    fn is_ring(&self, graph: &Graph, node: &ENode) -> bool {
         let at =
             node.op().and_then(|op| [self.add, self.sub, self.neg, self.mul].iter().position(|known| *known == op));
         at.is_some_and(|at| self.computes[at].casts_nothing(graph, &node.children))
@@ -174,7 +178,7 @@ impl Ring {
         terms: &[(Id, Const)],
         rest: Scalar,
         tree: &Tree,
-        found: &mut Vec<Found>,
+        found: &mut Vec<FoundForm>,
     ) {
         if terms.len() < 2 {
             return;
@@ -193,18 +197,18 @@ impl Ring {
                 (p.factors.iter().map(less).filter(|f| f.1 > 0).collect::<Vec<_>>(), Const(p.constant))
             });
             let others = terms.iter().zip(&products).filter(|(_, p)| !has(p)).map(|(t, _)| *t);
-            let form = Form::Factored(factor, left.collect(), others.collect(), Const(rest));
-            found.push(Found { class, form, tree: tree.clone() });
+            let form = NormalForm::Factored(factor, left.collect(), others.collect(), Const(rest));
+            found.push(FoundForm { class, form, tree: tree.clone() });
         }
     }
 
     /// The factors of a term.
     fn factors(&self, graph: &Graph, term: Id, constant: Scalar) -> Product {
         let whole = Product { factors: vec![(term, 1)], constant };
-        let product = |n: &&Node| n.op() == Some(self.mul) && self.is_ring(graph, n);
+        let product = |n: &&ENode| n.op() == Some(self.mul) && self.is_ring(graph, n);
         let Some(node) = graph[term].nodes.iter().find(product) else { return whole };
         let mut found = Product { factors: Vec::new(), constant };
-        let mut reader = Reader { ring: *self, graph, path: vec![term], visits: 0 };
+        let mut reader = RingReader { ring: *self, graph, path: vec![term], visits: 0 };
         if reader.product(node, &mut found).is_none() {
             return whole;
         }
@@ -213,17 +217,17 @@ impl Ring {
     }
 
     /// Plans the ops of a form, if they give the class's type.
-    pub fn plan(&self, graph: &Graph, found: &Found) -> Option<Template> {
+    pub fn plan(&self, graph: &Graph, found: &FoundForm) -> Option<Template> {
         let want = graph[found.class].data.ty.clone()?;
-        let mut writer = Writer { ring: *self, graph, ops: Builder::default() };
+        let mut writer = Writer { ring: *self, graph, ops: TemplateBuilder::default() };
         let written = match &found.form {
-            Form::Sum(terms, constant) => {
+            NormalForm::Sum(terms, constant) => {
                 let terms: Option<Vec<(Typed, Scalar)>> =
                     terms.iter().map(|&(t, c)| Some((class(graph, t)?, c.0))).collect();
                 writer.sum(terms?, constant.0)?
             }
-            Form::Product(factors, constant) => writer.product(factors, constant.0)?,
-            Form::Factored(factor, left, others, rest) => {
+            NormalForm::Product(factors, constant) => writer.product(factors, constant.0)?,
+            NormalForm::Factored(factor, left, others, rest) => {
                 let products: Option<Vec<(Typed, Scalar)>> = left.iter().map(|(f, c)| writer.term(f, c.0)).collect();
                 let inner = writer.sum(products?, Scalar::zero(want.dtype()))?;
                 let product = writer.call(self.mul, inner, class(graph, *factor)?)?;
@@ -259,7 +263,7 @@ struct Product {
 }
 
 /// Reads sums and products.
-struct Reader<'a> {
+struct RingReader<'a> {
     ring: Ring,
     graph: &'a Graph,
     /// The classes that are being read: a class may contain itself.
@@ -271,9 +275,9 @@ fn compute(op: Op, args: &[Scalar]) -> Option<Scalar> {
     eval_scalar(op, args, &Attrs::new()).ok()?.first().copied()
 }
 
-impl Reader<'_> {
+impl RingReader<'_> {
     /// Adds a node's terms, each times a factor, to a sum.
-    fn sum(&mut self, node: &Node, factor: Scalar, sum: &mut Sum) -> Option<Tree> {
+    fn sum(&mut self, node: &ENode, factor: Scalar, sum: &mut Sum) -> Option<Tree> {
         let (ring, op, operands) = (self.ring, node.op()?, node.operands());
         let minus = || compute(ring.neg, &[factor]);
         let mut trees = Vec::new();
@@ -312,7 +316,7 @@ impl Reader<'_> {
     }
 
     /// The term of a node that was read; its class if no proof is recorded.
-    fn tree(&self, node: &Node, operands: Vec<Tree>) -> Option<Tree> {
+    fn tree(&self, node: &ENode, operands: Vec<Tree>) -> Option<Tree> {
         if self.explains() {
             Some(Tree::Op(node.clone(), operands))
         } else {
@@ -328,8 +332,8 @@ impl Reader<'_> {
             sum.constant = compute(ring.add, &[sum.constant, more])?;
             return Some(Tree::Constant(Const(scalar)));
         }
-        let scaled = |n: &Node| n.operands().iter().any(|&c| graph[c].data.constant.is_some());
-        let inner = |n: &Node| ring.is_ring(graph, n) && (n.op() != Some(ring.mul) || scaled(n));
+        let scaled = |n: &ENode| n.operands().iter().any(|&c| graph[c].data.constant.is_some());
+        let inner = |n: &ENode| ring.is_ring(graph, n) && (n.op() != Some(ring.mul) || scaled(n));
         if let Some(tree) = self.inside(id, inner, |reader, node| reader.sum(node, factor, sum)) {
             return tree;
         }
@@ -345,8 +349,8 @@ impl Reader<'_> {
     fn inside(
         &mut self,
         id: Id,
-        inner: impl Fn(&Node) -> bool,
-        read: impl FnOnce(&mut Self, &Node) -> Option<Tree>,
+        inner: impl Fn(&ENode) -> bool,
+        read: impl FnOnce(&mut Self, &ENode) -> Option<Tree>,
     ) -> Option<Option<Tree>> {
         self.visits += 1;
         let may = self.path.len() < MOST && self.visits < VISITS && !self.path.contains(&id);
@@ -358,7 +362,7 @@ impl Reader<'_> {
     }
 
     /// Adds a node's factors to a product.
-    fn product(&mut self, node: &Node, product: &mut Product) -> Option<Tree> {
+    fn product(&mut self, node: &ENode, product: &mut Product) -> Option<Tree> {
         let mut trees = Vec::new();
         for &operand in node.operands() {
             let tree = self.factor(operand, product)?;
@@ -376,7 +380,7 @@ impl Reader<'_> {
             product.constant = compute(ring.mul, &[product.constant, scalar])?;
             return Some(Tree::Constant(Const(scalar)));
         }
-        let inner = |n: &Node| n.op() == Some(ring.mul) && ring.is_ring(graph, n);
+        let inner = |n: &ENode| n.op() == Some(ring.mul) && ring.is_ring(graph, n);
         if let Some(tree) = self.inside(id, inner, |reader, node| reader.product(node, product)) {
             return tree;
         }
@@ -392,7 +396,7 @@ impl Reader<'_> {
 struct Writer<'a> {
     ring: Ring,
     graph: &'a Graph,
-    ops: Builder<Id>,
+    ops: TemplateBuilder<Id>,
 }
 
 impl Writer<'_> {

@@ -4,7 +4,7 @@ use super::analysis::Graph;
 use egg::Id;
 
 /// The number of steps from users to operands between each class and the nearest changed one.
-pub(crate) struct Near {
+pub(crate) struct ClassDistances {
     /// By canonical id; `None` if all classes are searched.
     steps: Option<Vec<u8>>,
 }
@@ -12,10 +12,10 @@ pub(crate) struct Near {
 /// More steps than any pattern takes.
 const FAR: u8 = u8::MAX;
 
-impl Near {
+impl ClassDistances {
     /// All classes.
     pub fn all() -> Self {
-        Near { steps: None }
+        ClassDistances { steps: None }
     }
 
     /// The distances to these classes.
@@ -40,7 +40,7 @@ impl Near {
             }
             level = next;
         }
-        Near { steps: Some(steps) }
+        ClassDistances { steps: Some(steps) }
     }
 
     /// True if a class within `steps` steps changed.

@@ -78,19 +78,19 @@ pub(crate) type Children = SmallVec<[Id; 4]>;
 
 /// A node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Node {
+pub(crate) struct ENode {
     pub head: Head,
     /// The two children are kept sorted, so that no rule needs to exchange them.
     pub sorts: bool,
     pub children: Children,
 }
 
-impl Node {
+impl ENode {
     pub fn leaf(head: Head) -> Self {
-        Node { head, sorts: false, children: Children::new() }
+        ENode { head, sorts: false, children: Children::new() }
     }
     pub fn constant(scalar: Scalar) -> Self {
-        Node::leaf(Head::Const(Const(scalar)))
+        ENode::leaf(Head::Const(Const(scalar)))
     }
     /// The op of a node that has one.
     pub fn op(&self) -> Option<Op> {
@@ -116,7 +116,7 @@ pub(crate) enum Shape {
     Op(Op, usize),
 }
 
-impl egg::Language for Node {
+impl egg::Language for ENode {
     type Discriminant = Shape;
 
     fn discriminant(&self) -> Shape {

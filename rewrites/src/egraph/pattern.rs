@@ -14,7 +14,7 @@ type Reg = usize;
 
 /// A step of the program; each may fail.
 #[derive(Clone, Debug)]
-enum Step {
+enum PatternStep {
     /// A node of the class in `at` has this op; its children go to `out` and the registers after it, in both
     /// orders if they may be exchanged.
     Op {
@@ -49,7 +49,7 @@ pub(crate) struct OpPlace {
 /// A compiled pattern.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
-    steps: Vec<Step>,
+    steps: Vec<PatternStep>,
     regs: usize,
     /// The shape of the root's nodes.
     pub root: Shape,
@@ -67,14 +67,14 @@ pub(crate) struct Pattern {
 pub(crate) type Regs = SmallVec<[Id; 12]>;
 
 /// The matches of an iteration, and the remaining limits.
-pub(crate) struct Search {
+pub(crate) struct PatternSearch {
     pub found: Vec<Regs>,
     pub matches: usize,
     /// The number of nodes that may still be visited.
     pub looks: usize,
 }
 
-impl Search {
+impl PatternSearch {
     fn is_over(&self) -> bool {
         self.looks == 0 || self.found.len() >= self.matches
     }
@@ -122,13 +122,13 @@ impl Pattern {
     }
 
     /// All matches in a class. False if a limit was reached, so that more matches may exist.
-    pub fn search(&self, graph: &Graph, class: Id, search: &mut Search) -> bool {
+    pub fn search(&self, graph: &Graph, class: Id, search: &mut PatternSearch) -> bool {
         let mut regs = Regs::from_elem(class, self.regs);
         self.run(graph, 0, &mut regs, search);
         !search.is_over()
     }
 
-    fn run(&self, graph: &Graph, pc: usize, regs: &mut Regs, search: &mut Search) {
+    fn run(&self, graph: &Graph, pc: usize, regs: &mut Regs, search: &mut PatternSearch) {
         if search.is_over() {
             return;
         }
@@ -136,7 +136,7 @@ impl Pattern {
             search.found.push(regs.clone());
             return;
         };
-        if let Step::Op { at, shape, out, swaps } = step {
+        if let PatternStep::Op { at, shape, out, swaps } = step {
             for node in graph[regs[*at]].nodes.iter().filter(|n| n.is_like(shape)) {
                 search.looks = search.looks.saturating_sub(1);
                 for (n, &child) in node.children.iter().enumerate() {
@@ -159,28 +159,28 @@ fn shape(op: Op) -> Shape {
     Shape::Op(op, operands + op.0.attrs.len())
 }
 
-fn passes(graph: &Graph, step: &Step, regs: &Regs) -> bool {
+fn passes(graph: &Graph, step: &PatternStep, regs: &Regs) -> bool {
     let known = |reg: Reg| &graph[regs[reg]].data;
     let dtype = |reg: Reg| known(reg).ty.as_ref().map(|ty| ty.dtype());
     match step {
-        Step::Op { .. } => false,
-        Step::Attr(at, wanted) => {
+        PatternStep::Op { .. } => false,
+        PatternStep::Attr(at, wanted) => {
             graph[regs[*at]].nodes.first().is_some_and(|n| matches!(&n.head, Head::Attr(leaf) if leaf == wanted))
         }
-        Step::Same(a, b) => regs[*a] == regs[*b],
-        Step::Literal(at, literal) => known(*at).constant.is_some_and(|c| literal.at(c.dtype()) == Some(c)),
-        Step::Constant(at) => known(*at).constant.is_some(),
-        Step::Varies(at) => known(*at).constant.is_none(),
-        Step::DTypes(at, dtypes) => dtype(*at).is_some_and(|d| dtypes.contains(d)),
-        Step::Computes { computes, out, count } => computes.casts_nothing(graph, &regs[*out..*out + *count]),
+        PatternStep::Same(a, b) => regs[*a] == regs[*b],
+        PatternStep::Literal(at, literal) => known(*at).constant.is_some_and(|c| literal.at(c.dtype()) == Some(c)),
+        PatternStep::Constant(at) => known(*at).constant.is_some(),
+        PatternStep::Varies(at) => known(*at).constant.is_none(),
+        PatternStep::DTypes(at, dtypes) => dtype(*at).is_some_and(|d| dtypes.contains(d)),
+        PatternStep::Computes { computes, out, count } => computes.casts_nothing(graph, &regs[*out..*out + *count]),
     }
 }
 
 struct Compiler<'r> {
     rule: &'r Rule,
-    steps: Vec<Step>,
+    steps: Vec<PatternStep>,
     /// Steps that cost more than others, which run last.
-    last: Vec<Step>,
+    last: Vec<PatternStep>,
     regs: usize,
     /// The register of each term.
     at: Vec<Option<Reg>>,
@@ -191,7 +191,7 @@ struct Compiler<'r> {
 impl Compiler<'_> {
     fn place(&mut self, reg: Reg, node: NodeId, next: &mut Vec<(Reg, NodeId)>) -> Option<()> {
         if let Some(before) = self.at[node] {
-            self.steps.push(Step::Same(before, reg));
+            self.steps.push(PatternStep::Same(before, reg));
             return Some(());
         }
         self.at[node] = Some(reg);
@@ -199,16 +199,16 @@ impl Compiler<'_> {
             Term::Var(var) => {
                 let var = &self.rule.vars[*var];
                 if var.constant {
-                    self.steps.push(Step::Constant(reg));
+                    self.steps.push(PatternStep::Constant(reg));
                 }
                 if var.varies {
-                    self.steps.push(Step::Varies(reg));
+                    self.steps.push(PatternStep::Varies(reg));
                 }
                 if var.dtypes != DTypes::ALL {
-                    self.steps.push(Step::DTypes(reg, var.dtypes));
+                    self.steps.push(PatternStep::DTypes(reg, var.dtypes));
                 }
             }
-            Term::Literal(literal) => self.steps.push(Step::Literal(reg, *literal)),
+            Term::Literal(literal) => self.steps.push(PatternStep::Literal(reg, *literal)),
             Term::Op(term) => {
                 let shape = shape(term.op);
                 let Shape::Op(op, count) = shape else { return None };
@@ -217,24 +217,24 @@ impl Compiler<'_> {
                 }
                 let out = self.regs;
                 self.regs += count;
-                self.steps.push(Step::Op { at: reg, shape, out, swaps: term.is_commutative() });
+                self.steps.push(PatternStep::Op { at: reg, shape, out, swaps: term.is_commutative() });
                 self.ops.push(OpPlace { node, op, out });
                 next.extend(term.args.iter().enumerate().map(|(n, &arg)| (out + n, arg)));
                 for (n, def) in op.0.attrs.iter().enumerate() {
                     let at = out + term.args.len() + n;
                     match term.attrs.iter().find(|(name, _)| *name == def.name) {
-                        None => self.steps.push(Step::Attr(at, None)),
+                        None => self.steps.push(PatternStep::Attr(at, None)),
                         Some((_, AttrTerm::Is(attr))) => {
-                            self.steps.push(Step::Attr(at, Some(AttrLeaf::new(attr.clone()))));
+                            self.steps.push(PatternStep::Attr(at, Some(AttrLeaf::new(attr.clone()))));
                         }
                         Some((_, AttrTerm::Var(var))) => match self.attrs[*var] {
-                            Some(before) => self.steps.push(Step::Same(before, at)),
+                            Some(before) => self.steps.push(PatternStep::Same(before, at)),
                             None => self.attrs[*var] = Some(at),
                         },
                     }
                 }
                 if op.is_elementwise() {
-                    self.last.push(Step::Computes { computes: Computes::of(op), out, count });
+                    self.last.push(PatternStep::Computes { computes: Computes::of(op), out, count });
                 }
             }
             Term::Computed(_) => return None,

@@ -7,8 +7,8 @@
 
 use super::analysis::{COMMUTE, FOLD};
 use super::nary;
-use super::node::Node;
-use super::terms::{Term, Terms};
+use super::node::ENode;
+use super::terms::{TermId, TermTable};
 use egg::TreeTerm;
 use rewright_ir::Name;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -28,7 +28,7 @@ pub struct ProofStep {
     /// The part after the step.
     pub after: String,
     /// Both as terms.
-    pub(crate) terms: (Term, Term),
+    pub(crate) terms: (TermId, TermId),
 }
 
 impl ProofStep {
@@ -45,9 +45,9 @@ impl ProofStep {
 pub struct Proof {
     /// The steps, in order. None if the two are the same term.
     pub steps: Vec<ProofStep>,
-    pub(crate) terms: Terms,
+    pub(crate) terms: TermTable,
     /// The terms that are equal.
-    pub(crate) ends: (Term, Term),
+    pub(crate) ends: (TermId, TermId),
 }
 
 /// One step a line.
@@ -65,17 +65,17 @@ impl fmt::Display for Proof {
 }
 
 /// Walks egg's proof.
-struct Walk<'a> {
-    terms: &'a mut Terms,
-    firsts: FxHashMap<*const TreeTerm<Node>, Term>,
-    lasts: FxHashMap<*const TreeTerm<Node>, Term>,
-    told: FxHashSet<(Term, Term)>,
+struct ProofWalk<'a> {
+    terms: &'a mut TermTable,
+    firsts: FxHashMap<*const TreeTerm<ENode>, TermId>,
+    lasts: FxHashMap<*const TreeTerm<ENode>, TermId>,
+    told: FxHashSet<(TermId, TermId)>,
     steps: Vec<ProofStep>,
 }
 
 /// Converts egg's proof that two terms are equal.
-pub(crate) fn told(mut terms: Terms, trees: &[Rc<TreeTerm<Node>>], ends: (Term, Term)) -> Proof {
-    let mut walk = Walk {
+pub(crate) fn told(mut terms: TermTable, trees: &[Rc<TreeTerm<ENode>>], ends: (TermId, TermId)) -> Proof {
+    let mut walk = ProofWalk {
         terms: &mut terms,
         firsts: FxHashMap::default(),
         lasts: FxHashMap::default(),
@@ -87,8 +87,8 @@ pub(crate) fn told(mut terms: Terms, trees: &[Rc<TreeTerm<Node>>], ends: (Term, 
     Proof { steps, terms, ends }
 }
 
-impl Walk<'_> {
-    fn chain(&mut self, trees: &[Rc<TreeTerm<Node>>]) {
+impl ProofWalk<'_> {
+    fn chain(&mut self, trees: &[Rc<TreeTerm<ENode>>]) {
         for (n, tree) in trees.iter().enumerate() {
             if n > 0 {
                 let (before, after) = (self.last(&trees[n - 1]), self.first(tree));
@@ -101,7 +101,7 @@ impl Walk<'_> {
     }
 
     /// A change of a part becomes one chain of steps, once.
-    fn children(&mut self, child: &[Rc<TreeTerm<Node>>]) {
+    fn children(&mut self, child: &[Rc<TreeTerm<ENode>>]) {
         let (Some(begin), Some(end)) = (child.first(), child.last()) else { return };
         let ends = (self.first(begin), self.last(end));
         if ends.0 != ends.1 && self.told.insert(ends) {
@@ -109,7 +109,7 @@ impl Walk<'_> {
         }
     }
 
-    fn step(&mut self, before: Term, after: Term, tree: &TreeTerm<Node>) {
+    fn step(&mut self, before: TermId, after: TermId, tree: &TreeTerm<ENode>) {
         let (rule, backward) = match (tree.forward_rule, tree.backward_rule) {
             (Some(rule), _) => (rule, false),
             (None, Some(rule)) => (rule, true),
@@ -127,21 +127,21 @@ impl Walk<'_> {
         });
     }
 
-    fn first(&mut self, tree: &Rc<TreeTerm<Node>>) -> Term {
+    fn first(&mut self, tree: &Rc<TreeTerm<ENode>>) -> TermId {
         self.end(tree, false)
     }
-    fn last(&mut self, tree: &Rc<TreeTerm<Node>>) -> Term {
+    fn last(&mut self, tree: &Rc<TreeTerm<ENode>>) -> TermId {
         self.end(tree, true)
     }
 
     /// The term before, or after, the changes of a tree's parts.
-    fn end(&mut self, tree: &Rc<TreeTerm<Node>>, last: bool) -> Term {
+    fn end(&mut self, tree: &Rc<TreeTerm<ENode>>, last: bool) -> TermId {
         let key = Rc::as_ptr(tree);
         let memo = if last { &self.lasts } else { &self.firsts };
         if let Some(&term) = memo.get(&key) {
             return term;
         }
-        let ends: Vec<Rc<TreeTerm<Node>>> = tree
+        let ends: Vec<Rc<TreeTerm<ENode>>> = tree
             .child_proofs
             .iter()
             .filter_map(|child| if last { child.last() } else { child.first() })

@@ -4,13 +4,13 @@ use super::analysis::{Graph, add};
 use super::blame;
 use super::extraction::Extraction;
 use super::named::Named;
-use super::node::{Children, Node};
+use super::node::{Children, ENode};
 use super::proof::{Proof, ProofStep, told};
 use super::region::{Region, candidates};
 use super::rules::RuleSet;
-use super::saturate::{End, Limits, Summary, saturate};
+use super::saturate::{End, SaturationLimits, SaturationSummary, saturate};
 use super::solved;
-use super::terms::{Knowns, Term, Terms};
+use super::terms::{Knowns, TermId, TermTable};
 use super::verify::ProofError;
 use crate::analyses::Analyses;
 use crate::match_cx::MatchCx;
@@ -60,7 +60,8 @@ pub enum NoProof {
 }
 
 /// Limits of a search for a proof.
-const LIMITS: Limits = Limits { nodes: 5_000, iterations: 24, matches: 1_000, looks: 50_000, times: false };
+const LIMITS: SaturationLimits =
+    SaturationLimits { nodes: 5_000, iterations: 24, matches: 1_000, looks: 50_000, times: false };
 
 /// The depth limit: the construction of a proof recurses into the parts of a term.
 const DEEPEST: usize = 500;
@@ -70,7 +71,7 @@ fn searched(region: &mut Region, rules: &RuleSet, a: Id, b: Id) -> Result<(), No
     if let Some(clash) = region.graph.analysis.clash.clone() {
         return Err(NoProof::Unsound(blame::of_graph(&mut region.graph, rules, (&clash, &summary))));
     }
-    let Summary { end, iterations, nodes, .. } = summary;
+    let SaturationSummary { end, iterations, nodes, .. } = summary;
     if end == End::Goal || region.graph.find(a) == region.graph.find(b) {
         return Ok(());
     }
@@ -105,7 +106,7 @@ pub fn prove<'a>(
     let entry = |f: &Function| f.entry().ok_or(NoProof::Form { function: f.name, why: "it has no blocks".to_string() });
     region.add_all(&first, &needed(&first, entry(a)?, &[from]));
     let start = region.value(&first, from);
-    let mut terms = Terms::default();
+    let mut terms = TermTable::default();
     name_values(&mut terms, &named[0], &region, "");
     let second = MatchCx::new(b, module, &analyses[1]);
     region.ids = b.params().iter().copied().zip(params).collect();
@@ -141,7 +142,7 @@ pub fn explain<'a>(
     let class =
         found.region.ids.get(&value).and_then(|&id| found.problem.of(&found.region.graph, id)).ok_or_else(unchanged)?;
     let mut region = Region::of(&cx, part, granted, true);
-    let mut terms = Terms::default();
+    let mut terms = TermTable::default();
     name_values(&mut terms, &named, &region, "");
     let start = region.ids.get(&value).copied().ok_or_else(unchanged)?;
     let goal = found.add(class, &mut region.graph).ok_or_else(unchanged)?;
@@ -177,7 +178,7 @@ pub fn prove_values<'a>(
     };
     let mut region = Region::of(&cx, &needed(&cx, home, &[values.0, values.1]), granted, true);
     let (start, goal) = (region.value(&cx, values.0), region.value(&cx, values.1));
-    let mut terms = Terms::default();
+    let mut terms = TermTable::default();
     name_values(&mut terms, &named, &region, "");
     proven(region, terms, &rules, registry, (start, goal))
 }
@@ -203,7 +204,7 @@ fn needed(cx: &MatchCx<'_>, block: Block, values: &[Value]) -> Vec<Inst> {
 /// Searches for a proof, and checks it.
 fn proven(
     mut region: Region,
-    mut terms: Terms,
+    mut terms: TermTable,
     rules: &RuleSet,
     registry: &RewriteRegistry,
     (start, goal): (Id, Id),
@@ -218,7 +219,7 @@ fn proven(
     searched(&mut region, rules, start, goal)?;
     let explanation = region.graph.explain_id_equivalence(start, goal);
     let mut proof = told(terms, &explanation.explanation_trees, ends);
-    let mut known: FxHashSet<Term> = FxHashSet::default();
+    let mut known: FxHashSet<TermId> = FxHashSet::default();
     loop {
         let Err(refusal) = proof.checked(registry, rules.granted) else { return Ok(proof) };
         let mut unsure = refusal.unsure;
@@ -236,7 +237,7 @@ fn proven(
 fn supported(
     graph: &mut Graph,
     proof: &mut Proof,
-    unsure: &[Term],
+    unsure: &[TermId],
     registry: &RewriteRegistry,
     granted: Liberties,
 ) -> Vec<ProofStep> {
@@ -299,7 +300,7 @@ fn returned(func: &Function) -> Result<Value, NoProof> {
 }
 
 /// Adds the leaves of a function and the names of its values to the terms.
-fn name_values(terms: &mut Terms, named: &Named<'_>, region: &Region, mark: &str) {
+fn name_values(terms: &mut TermTable, named: &Named<'_>, region: &Region, mark: &str) {
     for (&leaf, known) in region.leaves.iter().zip(&region.graph.analysis.leaves).skip(terms.leaves()) {
         terms.leaf(named.text(leaf, mark), known.clone());
     }
@@ -311,8 +312,8 @@ fn name_values(terms: &mut Terms, named: &Named<'_>, region: &Region, mark: &str
 }
 
 /// The terms that were added to a graph, by their ids.
-fn terms_of(terms: &mut Terms, graph: &Graph) -> Vec<Term> {
-    let mut found: Vec<Term> = Vec::with_capacity(graph.nodes().len());
+fn terms_of(terms: &mut TermTable, graph: &Graph) -> Vec<TermId> {
+    let mut found: Vec<TermId> = Vec::with_capacity(graph.nodes().len());
     // Children were added before their node.
     for node in graph.nodes() {
         let children = node.children.iter().map(|&child| found[usize::from(child)]).collect();
@@ -328,7 +329,7 @@ impl super::Solved {
         for class in self.problem.needed(&self.solution.node)? {
             let choice = &self.problem.classes[class][self.solution.node[class]?];
             let children: Option<Children> = choice.children.iter().map(|child| made.get(child).copied()).collect();
-            let id = add(graph, Node { head: choice.node.head.clone(), sorts: false, children: children? });
+            let id = add(graph, ENode { head: choice.node.head.clone(), sorts: false, children: children? });
             made.insert(class, id);
         }
         made.get(&class).copied()

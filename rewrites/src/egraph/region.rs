@@ -4,8 +4,8 @@
 //! possible errors, or with several results or none; instructions with a body or a callee; and instructions
 //! that read or define a value that something stores to or ends.
 
-use super::analysis::{Graph, Knowledge, Known, add, attrs_of};
-use super::node::{Children, Head, Node, attr_heads};
+use super::analysis::{ClassFacts, Graph, Knowledge, add, attrs_of};
+use super::node::{Children, ENode, Head, attr_heads};
 use crate::cost::{CostCx, cost};
 use crate::match_cx::MatchCx;
 use crate::rule::Liberties;
@@ -70,17 +70,17 @@ impl Region {
         for (at, &arg) in data.args.iter().enumerate() {
             let cast = ins.as_ref().zip(func.as_const(arg)).map(|(ins, scalar)| scalar.cast(ins[at]));
             let id = match cast {
-                Some(scalar) => self.graph.add_uncanonical(Node::constant(scalar)),
+                Some(scalar) => self.graph.add_uncanonical(ENode::constant(scalar)),
                 None => self.value(cx, arg),
             };
             children.push(id);
         }
         for head in attr_heads(data.op, &data.attrs) {
-            let leaf = self.graph.add_uncanonical(Node::leaf(head));
+            let leaf = self.graph.add_uncanonical(ENode::leaf(head));
             children.push(leaf);
         }
         let result = data.results[0];
-        let id = add(&mut self.graph, Node { head: Head::Op(data.op), sorts: false, children });
+        let id = add(&mut self.graph, ENode { head: Head::Op(data.op), sorts: false, children });
         if self.graph[id].data.ty.as_ref() == Some(func.ty(result)) {
             self.insts.push(inst);
             self.ids.insert(result, id);
@@ -96,7 +96,7 @@ impl Region {
         }
         match cx.func().as_const(value) {
             Some(scalar) => {
-                let id = self.graph.add_uncanonical(Node::constant(scalar));
+                let id = self.graph.add_uncanonical(ENode::constant(scalar));
                 self.ids.insert(value, id);
                 id
             }
@@ -106,8 +106,8 @@ impl Region {
 
     fn leaf(&mut self, cx: &MatchCx<'_>, value: Value) -> Id {
         let facts = ValueFacts::of_value(cx, value, FACTS_DEPTH);
-        self.graph.analysis.leaves.push(Known::value(cx.func().ty(value).clone(), facts));
-        let id = self.graph.add_uncanonical(Node::leaf(Head::Leaf(self.leaves.len() as u32)));
+        self.graph.analysis.leaves.push(ClassFacts::value(cx.func().ty(value).clone(), facts));
+        let id = self.graph.add_uncanonical(ENode::leaf(Head::Leaf(self.leaves.len() as u32)));
         self.leaves.push(value);
         self.ids.insert(value, id);
         id
@@ -120,7 +120,7 @@ impl Region {
     }
 
     /// The node of an instruction, with canonical children.
-    pub fn node(&self, func: &Function, inst: Inst) -> Node {
+    pub fn node(&self, func: &Function, inst: Inst) -> ENode {
         let id = self.ids[&func.inst(inst).results[0]];
         let mut node = self.graph.nodes()[usize::from(id)].clone();
         node.update_children(|child| self.graph.find(child));
@@ -147,7 +147,7 @@ impl Region {
     }
 
     /// The attributes of a node.
-    pub fn attrs(&self, node: &Node) -> Attrs {
+    pub fn attrs(&self, node: &ENode) -> Attrs {
         attrs_of(&self.graph, node)
     }
 }

@@ -4,10 +4,10 @@
 //! each iteration all rules match against the same graph, so a chain of k rules takes k iterations.
 
 use super::analysis::Graph;
-use super::nary::{self, Form, Found};
-use super::near::Near;
+use super::nary::{self, FoundForm, NormalForm};
+use super::near::ClassDistances;
 use super::node::Shape;
-use super::pattern::{Regs, Search};
+use super::pattern::{PatternSearch, Regs};
 use super::rules::{Compiled, RuleSet};
 use super::template;
 use egg::Id;
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 /// The limits of a run, and whether it measures times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Limits {
+pub(crate) struct SaturationLimits {
     /// The size at which the graph stops growing; a run exceeds it by few nodes.
     pub nodes: usize,
     /// The most iterations.
@@ -32,9 +32,9 @@ pub(crate) struct Limits {
     pub times: bool,
 }
 
-impl Default for Limits {
+impl Default for SaturationLimits {
     fn default() -> Self {
-        Limits { nodes: 3_000, iterations: 24, matches: 1_000, looks: 20_000, times: false }
+        SaturationLimits { nodes: 3_000, iterations: 24, matches: 1_000, looks: 20_000, times: false }
     }
 }
 
@@ -89,7 +89,7 @@ impl RuleUse {
 
 /// The result of a run.
 #[derive(Clone, Debug)]
-pub(crate) struct Summary {
+pub(crate) struct SaturationSummary {
     pub end: End,
     pub iterations: usize,
     pub nodes: usize,
@@ -98,7 +98,7 @@ pub(crate) struct Summary {
     pub uses: Vec<RuleUse>,
 }
 
-impl Summary {
+impl SaturationSummary {
     /// The rules that added most nodes, as text.
     pub fn top(&self) -> String {
         let applied = self.uses.iter().filter(|u| u.applied > 0).take(3);
@@ -113,13 +113,18 @@ impl Summary {
 #[derive(Default)]
 struct Tried {
     matches: FxHashSet<(usize, Regs)>,
-    forms: FxHashSet<(Id, Form)>,
+    forms: FxHashSet<(Id, NormalForm)>,
     /// The rules, by number, whose search in the last iteration was cut short by a limit.
     cut: FxHashSet<usize>,
 }
 
 /// Applies rules until the graph is saturated, a limit is reached, or `done` returns true.
-pub(crate) fn saturate(graph: &mut Graph, set: &RuleSet, limits: Limits, done: impl Fn(&Graph) -> bool) -> Summary {
+pub(crate) fn saturate(
+    graph: &mut Graph,
+    set: &RuleSet,
+    limits: SaturationLimits,
+    done: impl Fn(&Graph) -> bool,
+) -> SaturationSummary {
     graph.rebuild();
     let names = set.rules.iter().map(|c| c.rule.name).chain(nary::REASONS.map(Name::new));
     let mut uses: Vec<RuleUse> = names.map(RuleUse::of).collect();
@@ -133,7 +138,7 @@ pub(crate) fn saturate(graph: &mut Graph, set: &RuleSet, limits: Limits, done: i
         }
         iterations += 1;
         let changed = std::mem::take(&mut graph.analysis.changed);
-        let near = if iterations == 1 { Near::all() } else { Near::to(graph, &changed) };
+        let near = if iterations == 1 { ClassDistances::all() } else { ClassDistances::to(graph, &changed) };
         let mut round = Round::search(graph, set, limits, &near, &mut tried, &mut uses);
         let stopped = round.apply(graph, set, limits, &mut tried, &mut uses);
         graph.analysis.rule = None;
@@ -154,7 +159,13 @@ pub(crate) fn saturate(graph: &mut Graph, set: &RuleSet, limits: Limits, done: i
     }
     uses.retain(|u| u.searched > 0);
     uses.sort_by_key(|u| (std::cmp::Reverse(u.nodes), std::cmp::Reverse(u.applied), u.rule));
-    Summary { end, iterations, nodes: graph.total_number_of_nodes(), classes: graph.number_of_classes(), uses }
+    SaturationSummary {
+        end,
+        iterations,
+        nodes: graph.total_number_of_nodes(),
+        classes: graph.number_of_classes(),
+        uses,
+    }
 }
 
 fn elapsed(begun: Option<Instant>) -> Duration {
@@ -171,7 +182,7 @@ fn classes(graph: &Graph, shape: &Shape) -> Vec<Id> {
 /// The matches of an iteration.
 struct Round {
     found: Vec<(usize, Vec<Regs>)>,
-    forms: Vec<Found>,
+    forms: Vec<FoundForm>,
     /// A node was added or two classes were merged.
     news: bool,
     /// A rule had more matches than are applied.
@@ -183,8 +194,8 @@ impl Round {
     fn search(
         graph: &Graph,
         set: &RuleSet,
-        limits: Limits,
-        near: &Near,
+        limits: SaturationLimits,
+        near: &ClassDistances,
         tried: &mut Tried,
         uses: &mut [RuleUse],
     ) -> Round {
@@ -194,7 +205,7 @@ impl Round {
         for (at, Compiled { pattern, root, .. }) in set.rules.iter().enumerate() {
             let begun = limits.times.then(Instant::now);
             let (all, used) = (cut.contains(&at), &mut uses[at]);
-            let mut search = Search { found: Vec::new(), matches: limits.matches, looks: limits.looks };
+            let mut search = PatternSearch { found: Vec::new(), matches: limits.matches, looks: limits.looks };
             let mut here = classes[*root].iter().filter(|&&class| all || near.is_within(class, pattern.depth));
             if !here.all(|&class| {
                 used.searched += 1;
@@ -230,7 +241,7 @@ impl Round {
         &mut self,
         graph: &mut Graph,
         set: &RuleSet,
-        limits: Limits,
+        limits: SaturationLimits,
         tried: &mut Tried,
         uses: &mut [RuleUse],
     ) -> bool {

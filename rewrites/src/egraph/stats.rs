@@ -1,6 +1,6 @@
 //! Statistics of equality saturation in a run.
 
-use super::saturate::{RuleUse, Summary};
+use super::saturate::{RuleUse, SaturationSummary};
 use rewright_ir::{Loc, Name};
 use std::time::Duration;
 
@@ -50,8 +50,8 @@ pub struct RuleStats {
 }
 
 impl SaturationStats {
-    pub(crate) fn add(&mut self, function: Name, loc: Loc, instructions: usize, summary: &Summary) {
-        let &Summary { iterations, nodes, classes, .. } = summary;
+    pub(crate) fn add(&mut self, function: Name, loc: Loc, instructions: usize, summary: &SaturationSummary) {
+        let &SaturationSummary { iterations, nodes, classes, .. } = summary;
         let end = summary.end.to_string();
         self.graphs.push(GraphStats { function, loc, instructions, iterations, nodes, classes, end });
         for used in &summary.uses {

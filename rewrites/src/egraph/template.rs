@@ -1,9 +1,9 @@
 //! Instantiates a rule's template where its pattern matched: plans it, and then adds it to the graph.
 
 use super::analysis::{Graph, add};
-use super::node::{Children, Head, Node, attr_heads};
+use super::node::{Children, ENode, Head, attr_heads};
 use super::pattern::{Pattern, Regs};
-use crate::rule::template::{self, Part, Planner, constant};
+use crate::rule::template::{self, Part, TemplatePlanner, constant};
 use crate::rule::{Node as Term, Rule};
 use egg::Id;
 use rewright_ir::{Attr, Attrs, Op};
@@ -28,7 +28,7 @@ pub(crate) fn class(graph: &Graph, id: Id) -> Option<Typed> {
 pub(crate) fn plan(graph: &Graph, rule: &Rule, pattern: &Pattern, regs: &Regs) -> Option<Template> {
     let vars: Option<SmallVec<[Typed; 4]>> = pattern.vars.iter().map(|&reg| class(graph, regs[reg])).collect();
     let attrs = pattern.attrs.iter().map(|&reg| attr(graph, regs[reg])).collect();
-    let mut planner = Planner::new(rule, vars?, attrs);
+    let mut planner = TemplatePlanner::new(rule, vars?, attrs);
     if !planner.conditions_hold(|var| graph[regs[pattern.vars[var]]].data.facts) {
         return None;
     }
@@ -62,7 +62,7 @@ fn id(graph: &mut Graph, made: &[Id], part: &Part<Id>) -> Id {
     match part {
         // Not canonical: each id has its own term, which proofs name.
         Part::Value(class) => *class,
-        Part::Constant(scalar) => graph.add_uncanonical(Node::constant(*scalar)),
+        Part::Constant(scalar) => graph.add_uncanonical(ENode::constant(*scalar)),
         Part::Step(at, _) => made[*at],
     }
 }
@@ -71,10 +71,10 @@ fn id(graph: &mut Graph, made: &[Id], part: &Part<Id>) -> Id {
 pub(crate) fn add_op(graph: &mut Graph, op: Op, operands: Children, attrs: &Attrs) -> Id {
     let mut children = operands;
     for head in attr_heads(op, attrs) {
-        let leaf = graph.add_uncanonical(Node::leaf(head));
+        let leaf = graph.add_uncanonical(ENode::leaf(head));
         children.push(leaf);
     }
-    add(graph, Node { head: Head::Op(op), sorts: false, children })
+    add(graph, ENode { head: Head::Op(op), sorts: false, children })
 }
 
 /// The matched instance of the pattern as a term for proofs; the class if no proofs are recorded.
@@ -89,13 +89,13 @@ pub(crate) fn instance(graph: &mut Graph, rule: &Rule, pattern: &Pattern, regs: 
         for (n, &arg) in term.args.iter().enumerate() {
             let class = regs[place.out + n];
             let scalar = graph[class].data.constant;
-            let child = terms[arg].or_else(|| scalar.map(|c| graph.add_uncanonical(Node::constant(c))));
+            let child = terms[arg].or_else(|| scalar.map(|c| graph.add_uncanonical(ENode::constant(c))));
             children.push(child.unwrap_or(class));
         }
         for n in term.args.len()..term.args.len() + place.op.0.attrs.len() {
             children.push(regs[place.out + n]);
         }
-        terms[place.node] = Some(add(graph, Node { head: Head::Op(place.op), sorts: false, children }));
+        terms[place.node] = Some(add(graph, ENode { head: Head::Op(place.op), sorts: false, children }));
     }
     terms[rule.lhs].unwrap_or(regs[0])
 }

@@ -1,6 +1,6 @@
 //! Hash-consed terms with types and facts: the objects of proofs.
 
-use super::analysis::Known;
+use super::analysis::ClassFacts;
 use super::node::{AttrLeaf, Const, Head};
 use crate::value_facts::ValueFacts;
 use rewright_ir::builder::infer_types;
@@ -9,17 +9,17 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// The number of a term; a term has a greater number than its parts.
-pub(crate) type Term = usize;
+pub(crate) type TermId = usize;
 
 /// Terms and their text.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Terms {
-    terms: Vec<(Head, Vec<Term>)>,
-    known: FxHashMap<(Head, Vec<Term>), Term>,
+pub(crate) struct TermTable {
+    terms: Vec<(Head, Vec<TermId>)>,
+    known: FxHashMap<(Head, Vec<TermId>), TermId>,
     /// Terms that have a name in the program.
-    names: FxHashMap<Term, String>,
+    names: FxHashMap<TermId, String>,
     /// The text of each leaf, and its analysis data.
-    leaves: Vec<(String, Known)>,
+    leaves: Vec<(String, ClassFacts)>,
 }
 
 /// The type and the facts of each term, from the first on.
@@ -28,9 +28,9 @@ pub(crate) type Knowns = Vec<Option<(Type, ValueFacts)>>;
 /// The depth to which parts of terms are printed.
 const DEPTH: usize = 3;
 
-impl Terms {
+impl TermTable {
     /// Adds a leaf with its text and its analysis data.
-    pub fn leaf(&mut self, text: String, known: Known) {
+    pub fn leaf(&mut self, text: String, known: ClassFacts) {
         self.leaves.push((text, known));
     }
 
@@ -40,7 +40,7 @@ impl Terms {
     }
 
     /// The term of a head and its children: operands, then attributes.
-    pub fn term(&mut self, head: Head, children: Vec<Term>) -> Term {
+    pub fn term(&mut self, head: Head, children: Vec<TermId>) -> TermId {
         let key = (head, children);
         if let Some(&term) = self.known.get(&key) {
             return term;
@@ -51,12 +51,12 @@ impl Terms {
     }
 
     /// A constant.
-    pub fn constant(&mut self, scalar: Scalar) -> Term {
+    pub fn constant(&mut self, scalar: Scalar) -> TermId {
         self.term(Head::Const(Const(scalar)), Vec::new())
     }
 
     /// Names a term after a value of the program. The first name stays.
-    pub fn name(&mut self, term: Term, name: String) {
+    pub fn name(&mut self, term: TermId, name: String) {
         self.names.entry(term).or_insert(name);
     }
 
@@ -66,17 +66,17 @@ impl Terms {
     }
 
     /// The head of a term.
-    pub fn head(&self, term: Term) -> &Head {
+    pub fn head(&self, term: TermId) -> &Head {
         &self.terms[term].0
     }
 
     /// The operands and attributes of a term.
-    pub fn children(&self, term: Term) -> &[Term] {
+    pub fn children(&self, term: TermId) -> &[TermId] {
         &self.terms[term].1
     }
 
     /// The op of a term, its operands and its attributes.
-    pub fn op(&self, term: Term) -> Option<(Op, &[Term], &[Term])> {
+    pub fn op(&self, term: TermId) -> Option<(Op, &[TermId], &[TermId])> {
         let Head::Op(op) = self.head(term) else { return None };
         let children = self.children(term);
         let (operands, attrs) = children.split_at(children.len().checked_sub(op.0.attrs.len())?);
@@ -84,24 +84,24 @@ impl Terms {
     }
 
     /// The constant, if the term is one.
-    pub fn as_const(&self, term: Term) -> Option<Scalar> {
+    pub fn as_const(&self, term: TermId) -> Option<Scalar> {
         if let Head::Const(Const(scalar)) = self.head(term) { Some(*scalar) } else { None }
     }
 
     /// The attribute, if the term is one.
-    pub fn attr(&self, term: Term) -> Option<&AttrLeaf> {
+    pub fn attr(&self, term: TermId) -> Option<&AttrLeaf> {
         if let Head::Attr(leaf) = self.head(term) { leaf.as_ref() } else { None }
     }
 
     /// The attributes of a term.
-    pub fn attrs(&self, term: Term) -> Attrs {
+    pub fn attrs(&self, term: TermId) -> Attrs {
         let Some((op, _, attrs)) = self.op(term) else { return Attrs::new() };
         let given = op.0.attrs.iter().zip(attrs).filter_map(|(def, &leaf)| Some((def.name, self.attr(leaf)?)));
         given.fold(Attrs::new(), |attrs, (name, leaf)| attrs.with(name, leaf.attr().clone()))
     }
 
     /// The depth of nested ops.
-    pub fn depth(&self, term: Term) -> usize {
+    pub fn depth(&self, term: TermId) -> usize {
         let mut depths: Vec<usize> = Vec::with_capacity(term + 1);
         for part in 0..=term {
             let inner = self.children(part).iter().map(|&child| depths[child]).max();
@@ -112,7 +112,7 @@ impl Terms {
 
     /// The type and the facts of a term, derived from its parts alone. `memo` holds the results for each
     /// term from the first on.
-    pub fn known(&self, term: Term, memo: &mut Knowns) -> Option<(Type, ValueFacts)> {
+    pub fn known(&self, term: TermId, memo: &mut Knowns) -> Option<(Type, ValueFacts)> {
         for next in memo.len()..=term {
             let found = self.computed(next, memo);
             memo.push(found);
@@ -120,7 +120,7 @@ impl Terms {
         memo[term].clone()
     }
 
-    fn computed(&self, term: Term, memo: &Knowns) -> Option<(Type, ValueFacts)> {
+    fn computed(&self, term: TermId, memo: &Knowns) -> Option<(Type, ValueFacts)> {
         match self.head(term) {
             Head::Leaf(number) => {
                 let known = &self.leaves.get(*number as usize)?.1;
@@ -149,11 +149,11 @@ impl Terms {
     }
 
     /// A term as text, with named parts by their names.
-    pub fn text(&self, term: Term) -> String {
+    pub fn text(&self, term: TermId) -> String {
         self.text_at(term, 0)
     }
 
-    fn text_at(&self, term: Term, depth: usize) -> String {
+    fn text_at(&self, term: TermId, depth: usize) -> String {
         if let Some(name) = self.names.get(&term).filter(|_| depth > 0) {
             return name.clone();
         }

@@ -11,10 +11,10 @@ use super::nary;
 use super::node::{AttrLeaf, Head, attr_heads};
 use super::polynomial;
 use super::proof::{Proof, ProofStep};
-use super::terms::{Knowns, Term, Terms};
+use super::terms::{Knowns, TermId, TermTable};
 use crate::def::Form;
 use crate::registry::RewriteRegistry;
-use crate::rule::template::{Part, Planner, Template, Typed, constant};
+use crate::rule::template::{Part, Template, TemplatePlanner, Typed, constant};
 use crate::rule::{AttrTerm, Liberties, Node, NodeId, Rule};
 use crate::value_facts::ValueFacts;
 use rewright_ir::op::{Eval, Traits};
@@ -47,7 +47,7 @@ pub(crate) struct Refusal {
     /// The index of the step.
     pub at: usize,
     /// Terms that lack a required fact.
-    pub unsure: Vec<Term>,
+    pub unsure: Vec<TermId>,
 }
 
 impl Proof {
@@ -59,7 +59,7 @@ impl Proof {
 
     pub(crate) fn checked(&self, registry: &RewriteRegistry, granted: Liberties) -> Result<(), Refusal> {
         let (terms, memo) = (self.terms.clone(), Knowns::new());
-        let mut checker = Checker { terms, memo, registry, granted, equal: Vec::new() };
+        let mut checker = ProofChecker { terms, memo, registry, granted, equal: Vec::new() };
         for (at, step) in self.steps.iter().enumerate() {
             checker.step(step).map_err(|Wrong { why, unsure }| {
                 let error = ProofError::Step { number: at + 1, rule: step.rule.to_string(), why };
@@ -76,15 +76,15 @@ impl Proof {
 }
 
 /// For each term the least term of its class, by congruence closure of the equalities.
-fn closure(terms: &Terms, equal: &[(Term, Term)]) -> Vec<Term> {
-    let mut least: Vec<Term> = (0..terms.len()).collect();
-    let find = |least: &[Term], mut term: Term| {
+fn closure(terms: &TermTable, equal: &[(TermId, TermId)]) -> Vec<TermId> {
+    let mut least: Vec<TermId> = (0..terms.len()).collect();
+    let find = |least: &[TermId], mut term: TermId| {
         while least[term] != term {
             term = least[term];
         }
         term
     };
-    let unite = |least: &mut [Term], a: Term, b: Term| {
+    let unite = |least: &mut [TermId], a: TermId, b: TermId| {
         let (a, b) = (find(least, a), find(least, b));
         least[a.max(b)] = a.min(b);
         a != b
@@ -95,7 +95,7 @@ fn closure(terms: &Terms, equal: &[(Term, Term)]) -> Vec<Term> {
     let mut news = true;
     while news {
         news = false;
-        let mut seen: FxHashMap<(&Head, Vec<Term>), Term> = FxHashMap::default();
+        let mut seen: FxHashMap<(&Head, Vec<TermId>), TermId> = FxHashMap::default();
         for term in 0..terms.len() {
             let children = terms.children(term).iter().map(|&child| find(&least, child)).collect();
             let first = *seen.entry((terms.head(term), children)).or_insert(term);
@@ -109,7 +109,7 @@ fn closure(terms: &Terms, equal: &[(Term, Term)]) -> Vec<Term> {
 struct Wrong {
     why: String,
     /// Terms that lack a required fact.
-    unsure: Vec<Term>,
+    unsure: Vec<TermId>,
 }
 
 impl<S: Into<String>> From<S> for Wrong {
@@ -118,22 +118,22 @@ impl<S: Into<String>> From<S> for Wrong {
     }
 }
 
-struct Checker<'a> {
-    terms: Terms,
+struct ProofChecker<'a> {
+    terms: TermTable,
     memo: Knowns,
     registry: &'a RewriteRegistry,
     granted: Liberties,
     /// The equalities of the earlier steps.
-    equal: Vec<(Term, Term)>,
+    equal: Vec<(TermId, TermId)>,
 }
 
 /// The bindings of a pattern's variables.
 struct Bound {
-    vars: Vec<Option<Term>>,
+    vars: Vec<Option<TermId>>,
     attrs: Vec<Option<Option<AttrLeaf>>>,
 }
 
-impl Checker<'_> {
+impl ProofChecker<'_> {
     fn step(&mut self, step: &ProofStep) -> Result<(), Wrong> {
         let (from, to) = if step.backward { (step.terms.1, step.terms.0) } else { step.terms };
         match step.rule.as_str() {
@@ -163,12 +163,12 @@ impl Checker<'_> {
         }
     }
 
-    fn ty(&mut self, term: Term) -> Result<Type, String> {
+    fn ty(&mut self, term: TermId) -> Result<Type, String> {
         let known = self.terms.known(term, &mut self.memo);
         known.map(|(ty, _)| ty).ok_or_else(|| format!("`{}` has no type", self.terms.text(term)))
     }
 
-    fn folds(&self, from: Term, to: Term) -> Option<()> {
+    fn folds(&self, from: TermId, to: TermId) -> Option<()> {
         let (op, operands, _) = self.terms.op(from)?;
         let scalars: SmallVec<[Scalar; 3]> =
             operands.iter().map(|&operand| self.terms.as_const(operand)).collect::<Option<_>>()?;
@@ -176,7 +176,7 @@ impl Checker<'_> {
         (result.len() == 1 && op.is_elementwise() && self.terms.as_const(to) == result.first().copied()).then_some(())
     }
 
-    fn commutes(&self, from: Term, to: Term) -> bool {
+    fn commutes(&self, from: TermId, to: TermId) -> bool {
         let Head::Op(op) = self.terms.head(from) else { return false };
         let mut turned = self.terms.children(from).to_vec();
         if turned.len() < 2 || !op.traits.contains(Traits::COMMUTATIVE) {
@@ -186,7 +186,7 @@ impl Checker<'_> {
         self.terms.head(to) == self.terms.head(from) && self.terms.children(to) == turned
     }
 
-    fn applies(&mut self, rule: &Rule, from: Term, to: Term) -> Result<(), Wrong> {
+    fn applies(&mut self, rule: &Rule, from: TermId, to: TermId) -> Result<(), Wrong> {
         if !self.granted.contains(rule.liberties) {
             let missing = rule.liberties - self.granted;
             return Err(format!("it takes liberties that are not granted: {missing}").into());
@@ -195,7 +195,7 @@ impl Checker<'_> {
         self.matches(rule, rule.lhs, from, &mut bound)
             .ok_or_else(|| format!("`{}` does not match `{}`", self.terms.text(from), rule.term(rule.lhs)))?;
         let want = self.ty(from)?;
-        let mut vars: SmallVec<[Typed<Term>; 4]> = SmallVec::new();
+        let mut vars: SmallVec<[Typed<TermId>; 4]> = SmallVec::new();
         let mut facts: SmallVec<[ValueFacts; 4]> = SmallVec::new();
         for &term in &bound.vars {
             let term = term.ok_or("it binds not all variables")?;
@@ -208,12 +208,12 @@ impl Checker<'_> {
         }
         let attr = |leaf: Option<Option<AttrLeaf>>| leaf.flatten().map(|leaf| leaf.attr().clone());
         let attrs: Vec<Option<Attr>> = bound.attrs.into_iter().map(attr).collect();
-        let mut planner = Planner::new(rule, vars, attrs);
+        let mut planner = TemplatePlanner::new(rule, vars, attrs);
         if !planner.conditions_hold(|var| facts[var]) {
             // Facts about a term hold for all terms that were shown to be equal to it.
             let first = closure(&self.terms, &self.equal);
             let asked = rule.conditions.iter().flat_map(|condition| condition.vars(rule));
-            let asked: Vec<(usize, Term)> = asked.filter_map(|var| Some((var, bound.vars[var]?))).collect();
+            let asked: Vec<(usize, TermId)> = asked.filter_map(|var| Some((var, bound.vars[var]?))).collect();
             for &(var, term) in &asked {
                 for other in (0..first.len()).filter(|&other| first[other] == first[term]) {
                     facts[var] |= self.terms.known(other, &mut self.memo).map_or(ValueFacts::empty(), |known| known.1);
@@ -237,7 +237,7 @@ impl Checker<'_> {
     }
 
     /// Matches a term syntactically, with operands in the pattern's order.
-    fn matches(&mut self, rule: &Rule, node: NodeId, term: Term, bound: &mut Bound) -> Option<()> {
+    fn matches(&mut self, rule: &Rule, node: NodeId, term: TermId, bound: &mut Bound) -> Option<()> {
         match &rule.nodes[node] {
             Node::Var(at) => {
                 let var = &rule.vars[*at];
@@ -276,7 +276,7 @@ impl Checker<'_> {
     }
 
     /// Succeeds if the op computes at the dtypes of its operands, without casts.
-    fn computes_as_it_is(&mut self, term: Term, operands: &[Term]) -> Option<()> {
+    fn computes_as_it_is(&mut self, term: TermId, operands: &[TermId]) -> Option<()> {
         let (op, ..) = self.terms.op(term)?;
         let Eval::Elementwise { resolve, .. } = op.eval else { return Some(()) };
         let attrs = self.terms.attrs(term);
@@ -285,10 +285,10 @@ impl Checker<'_> {
         (resolve(&dtypes, &attrs).ok()?.ins == dtypes).then_some(())
     }
 
-    fn build(&mut self, template: &Template<Term>) -> Option<Term> {
-        let mut made: Vec<Term> = Vec::new();
+    fn build(&mut self, template: &Template<TermId>) -> Option<TermId> {
+        let mut made: Vec<TermId> = Vec::new();
         for step in &template.steps {
-            let mut children: Vec<Term> = step.args.iter().map(|part| self.part(&made, part)).collect();
+            let mut children: Vec<TermId> = step.args.iter().map(|part| self.part(&made, part)).collect();
             for head in attr_heads(step.op, &step.attrs) {
                 children.push(self.terms.term(head, Vec::new()));
             }
@@ -297,7 +297,7 @@ impl Checker<'_> {
         template.results.first().map(|part| self.part(&made, part))
     }
 
-    fn part(&mut self, made: &[Term], part: &Part<Term>) -> Term {
+    fn part(&mut self, made: &[TermId], part: &Part<TermId>) -> TermId {
         match part {
             Part::Value(term) => *term,
             Part::Constant(scalar) => self.terms.constant(*scalar),

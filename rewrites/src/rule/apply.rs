@@ -1,11 +1,11 @@
 //! Decides whether a rule may be applied at a place of a function, and applies it.
 
-use super::template::{Part, Planner, Refused, Template, Typed, constant};
+use super::template::{Part, Refused, Template, TemplatePlanner, Typed, constant};
 use super::tree::Bindings;
 use super::{AttrTerm, Node, NodeId, OpTerm, Rule};
 use crate::error::RewriteError;
 use crate::match_cx::MatchCx;
-use crate::rewrite::Found;
+use crate::rewrite::ErasedMatch;
 use crate::rewriter::{Point, Rewriter};
 use crate::value_facts::ValueFacts;
 use rewright_ir::op::Eval;
@@ -23,7 +23,7 @@ pub(crate) struct RuleMatch {
     template: Template<Value>,
 }
 
-impl Found for RuleMatch {
+impl ErasedMatch for RuleMatch {
     fn apply(self: Box<Self>, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
         let mut made: Vec<Inst> = Vec::with_capacity(self.template.steps.len());
         let value = |rw: &mut Rewriter<'_>, made: &[Inst], part: Part<Value>| match part {
@@ -52,7 +52,7 @@ impl Found for RuleMatch {
 /// Plans the template of a rule for a match, if the rule may be applied there.
 pub(super) fn plan(cx: &MatchCx<'_>, rule: &'static Rule, bindings: &Bindings) -> Result<RuleMatch, Refused> {
     let first = first_root(cx, &bindings.roots).ok_or(Refused::Types)?;
-    let place = Place { cx, rule, first, bindings };
+    let place = MatchSite { cx, rule, first, bindings };
     let attrs = place.attrs().ok_or(Refused::Types)?;
     let vars = place.vars().ok_or(Refused::Types)?;
     let facts = |var: usize| match vars[var] {
@@ -62,7 +62,7 @@ pub(super) fn plan(cx: &MatchCx<'_>, rule: &'static Rule, bindings: &Bindings) -
     let typed = |&(value, scalar): &(Value, Option<Scalar>)| -> Typed<Value> {
         scalar.map_or_else(|| (Part::Value(value), (cx.func().ty(value).clone(), None)), constant)
     };
-    let planner = Planner::new(rule, vars.iter().map(typed).collect(), attrs);
+    let planner = TemplatePlanner::new(rule, vars.iter().map(typed).collect(), attrs);
     if planner.conditions_hold(facts) && place.may_be_read_at_first() {
         place.template(planner)
     } else {
@@ -73,7 +73,7 @@ pub(super) fn plan(cx: &MatchCx<'_>, rule: &'static Rule, bindings: &Bindings) -
 /// The bound variables; constants at the dtype that they are used at.
 type Vars = SmallVec<[(Value, Option<Scalar>); 4]>;
 
-struct Place<'a> {
+struct MatchSite<'a> {
     cx: &'a MatchCx<'a>,
     rule: &'static Rule,
     /// The first root.
@@ -88,7 +88,7 @@ fn first_root(cx: &MatchCx<'_>, roots: &[Inst]) -> Option<Inst> {
     Some(first)
 }
 
-impl Place<'_> {
+impl MatchSite<'_> {
     fn term(&self, node: NodeId) -> Option<&'static OpTerm> {
         if let Node::Op(term) = &self.rule.nodes[node] { Some(term) } else { None }
     }
@@ -158,7 +158,7 @@ impl Place<'_> {
                     && func.inst(self.first).results.iter().all(|&result| !cx.is_written(result)))
     }
 
-    fn template(&self, mut planner: Planner<'_, Value>) -> Result<RuleMatch, Refused> {
+    fn template(&self, mut planner: TemplatePlanner<'_, Value>) -> Result<RuleMatch, Refused> {
         let func = self.cx.func();
         let roots = &self.bindings.roots;
         let results: SmallVec<[Value; 2]> =

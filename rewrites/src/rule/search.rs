@@ -24,7 +24,7 @@ pub(super) fn search(func: &Function, rule: &'static Rule, root: Inst) -> Vec<(&
     let mut found = Vec::new();
     for rule in rules {
         for anchor in 0..=rule.also.len() {
-            let mut search = Search::new(func, rule);
+            let mut search = PatternMatcher::new(func, rule);
             search.roots[anchor] = Some(root);
             search.place_root(anchor, root);
             found.extend(search.found.into_iter().map(|bindings| (rule, bindings)));
@@ -40,7 +40,7 @@ pub(super) fn roots(rule: &Rule) -> impl Iterator<Item = Op> + '_ {
 }
 
 /// A backtracking search for matches of a rule.
-struct Search<'a> {
+struct PatternMatcher<'a> {
     func: &'a Function,
     rule: &'a Rule,
     /// The roots of the pattern, and their instructions.
@@ -52,14 +52,14 @@ struct Search<'a> {
 }
 
 /// An operand of the pattern, with the instruction and the operand number that it must match.
-type Goal = (NodeId, Inst, usize);
+type OperandGoal = (NodeId, Inst, usize);
 
-impl<'a> Search<'a> {
+impl<'a> PatternMatcher<'a> {
     fn new(func: &'a Function, rule: &'a Rule) -> Self {
         let nodes: SmallVec<[NodeId; 2]> = std::iter::once(rule.lhs).chain(rule.also.iter().copied()).collect();
         let roots = SmallVec::from_elem(None, nodes.len());
         let vars = SmallVec::from_elem(None, rule.vars.len());
-        Search { func, rule, nodes, roots, vars, ops: SmallVec::new(), found: Vec::new() }
+        PatternMatcher { func, rule, nodes, roots, vars, ops: SmallVec::new(), found: Vec::new() }
     }
 
     fn place_root(&mut self, number: usize, inst: Inst) {
@@ -70,7 +70,7 @@ impl<'a> Search<'a> {
     }
 
     /// Matches the goals, the last one first, and then further roots.
-    fn goals(&mut self, goals: &[Goal]) {
+    fn goals(&mut self, goals: &[OperandGoal]) {
         if self.found.len() >= MAX_MATCHES {
             return;
         }
@@ -110,7 +110,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn inst(&mut self, node: NodeId, term: &OpTerm, inst: Inst, goals: &[Goal]) {
+    fn inst(&mut self, node: NodeId, term: &OpTerm, inst: Inst, goals: &[OperandGoal]) {
         let data = self.func.inst(inst);
         if data.op != term.op || data.args.len() != term.args.len() || !attrs_match(term, &data.attrs) {
             return;

@@ -25,7 +25,7 @@ pub(crate) type Typed<V> = (Part<V>, Operand);
 
 /// A planned instruction.
 #[derive(Clone, Debug)]
-pub(crate) struct Step<V> {
+pub(crate) struct TemplateStep<V> {
     pub op: Op,
     pub args: SmallVec<[Part<V>; 3]>,
     pub attrs: Attrs,
@@ -36,7 +36,7 @@ pub(crate) struct Step<V> {
 /// Planned instructions, operands first, and the results of the template.
 #[derive(Clone, Debug)]
 pub(crate) struct Template<V> {
-    pub steps: Vec<Step<V>>,
+    pub steps: Vec<TemplateStep<V>>,
     pub results: SmallVec<[Part<V>; 2]>,
 }
 
@@ -46,25 +46,25 @@ pub(crate) fn constant<V>(scalar: Scalar) -> Typed<V> {
 }
 
 /// The steps so far, each typed when it is planned.
-pub(crate) struct Builder<V> {
-    steps: Vec<Step<V>>,
+pub(crate) struct TemplateBuilder<V> {
+    steps: Vec<TemplateStep<V>>,
 }
 
-impl<V> Default for Builder<V> {
+impl<V> Default for TemplateBuilder<V> {
     fn default() -> Self {
-        Builder { steps: Vec::new() }
+        TemplateBuilder { steps: Vec::new() }
     }
 }
 
-impl<V: Copy + PartialEq> Builder<V> {
+impl<V: Copy + PartialEq> TemplateBuilder<V> {
     /// A result of an op, if the op casts nothing. Equal steps are planned once.
     pub fn call(&mut self, op: Op, args: &[Typed<V>], attrs: Attrs, result: usize) -> Option<Typed<V>> {
         let (args, operands): (SmallVec<[Part<V>; 3]>, SmallVec<[Operand; 3]>) = args.iter().cloned().unzip();
         let (attrs, types) = call_types(op, &operands, attrs).ok()?;
         let ty = types.get(result)?.clone();
-        let same = |step: &Step<V>| step.op == op && step.args == args && step.attrs == attrs;
+        let same = |step: &TemplateStep<V>| step.op == op && step.args == args && step.attrs == attrs;
         let at = self.steps.iter().position(same).unwrap_or_else(|| {
-            self.steps.push(Step { op, args, attrs, results: types.len() });
+            self.steps.push(TemplateStep { op, args, attrs, results: types.len() });
             self.steps.len() - 1
         });
         Some((Part::Step(at, result), (ty, None)))
@@ -107,7 +107,7 @@ impl Refused {
 }
 
 /// Plans the template of a rule for a match.
-pub(crate) struct Planner<'a, V> {
+pub(crate) struct TemplatePlanner<'a, V> {
     rule: &'a Rule,
     /// The bound variables.
     vars: SmallVec<[Typed<V>; 4]>,
@@ -115,13 +115,13 @@ pub(crate) struct Planner<'a, V> {
     attrs: Vec<Option<Attr>>,
     /// The part of each term that is planned already.
     parts: Vec<Option<Typed<V>>>,
-    steps: Builder<V>,
+    steps: TemplateBuilder<V>,
 }
 
-impl<'a, V: Copy + PartialEq> Planner<'a, V> {
+impl<'a, V: Copy + PartialEq> TemplatePlanner<'a, V> {
     /// A planner with these bindings.
     pub fn new(rule: &'a Rule, vars: SmallVec<[Typed<V>; 4]>, attrs: Vec<Option<Attr>>) -> Self {
-        Planner { rule, vars, attrs, parts: vec![None; rule.nodes.len()], steps: Builder::default() }
+        TemplatePlanner { rule, vars, attrs, parts: vec![None; rule.nodes.len()], steps: TemplateBuilder::default() }
     }
 
     /// True if the rule's conditions hold. `facts` gives the facts about a variable.

@@ -139,10 +139,10 @@ impl RuleTree {
         tree
     }
 
-    fn add(&mut self, at: usize, rule: &Rule, term: &Term) {
+    fn add(&mut self, at: usize, rule: &Rule, term: &PatternTerm) {
         let mut path = Path { tests: Vec::new(), ops: Vec::new(), vars: vec![None; rule.vars.len()] };
         let mut state = 0;
-        let mut level: Vec<(Slot, &Term)> = vec![(0, term)];
+        let mut level: Vec<(Slot, &PatternTerm)> = vec![(0, term)];
         while !level.is_empty() {
             let mut next = Vec::new();
             for (slot, term) in level {
@@ -171,10 +171,10 @@ impl RuleTree {
         &mut self,
         rule: &Rule,
         slot: Slot,
-        term: &'t Term,
+        term: &'t PatternTerm,
         path: &mut Path,
         state: &mut usize,
-        next: &mut Vec<(Slot, &'t Term)>,
+        next: &mut Vec<(Slot, &'t PatternTerm)>,
     ) {
         match &rule.nodes[term.node] {
             Node::Literal(literal) => path.tests.push(Test::Literal(slot, *literal)),
@@ -295,7 +295,7 @@ impl RuleTree {
         // Every pattern starts with an op at the root.
         let Some((slot, edges)) = self.states[0].ops.first() else { return SmallVec::new() };
         let Some(next) = edges.get(data.op, data.args.len(), 0) else { return SmallVec::new() };
-        let mut walk = Walk { tree: self, func, path: SmallVec::new(), found: SmallVec::new() };
+        let mut walk = TreeWalk { tree: self, func, path: SmallVec::new(), found: SmallVec::new() };
         walk.enter(*slot, root, next);
         let mut found = walk.found;
         found.sort_by_key(|(variant, _)| *variant);
@@ -319,7 +319,7 @@ struct Path {
 }
 
 /// One scan of the tree.
-struct Walk<'a> {
+struct TreeWalk<'a> {
     tree: &'a RuleTree,
     func: &'a Function,
     /// The slots of the current path, with their instructions.
@@ -327,7 +327,7 @@ struct Walk<'a> {
     found: SmallVec<[(usize, Bindings); 2]>,
 }
 
-impl Walk<'_> {
+impl TreeWalk<'_> {
     /// Continues with an instruction at a slot.
     fn enter(&mut self, slot: Slot, inst: Inst, next: usize) {
         self.path.push((slot, inst));
@@ -409,21 +409,23 @@ impl Walk<'_> {
 
 /// A pattern as a tree, with operands in one order.
 #[derive(Clone)]
-struct Term {
+struct PatternTerm {
     node: NodeId,
-    args: Vec<Term>,
+    args: Vec<PatternTerm>,
 }
 
 /// The pattern with the operands of commutative ops in all orders.
-fn variants(rule: &Rule) -> Vec<Term> {
+fn variants(rule: &Rule) -> Vec<PatternTerm> {
     let mut all = terms(rule, rule.lhs);
     all.truncate(MAX_VARIANTS);
     all
 }
 
-fn terms(rule: &Rule, node: NodeId) -> Vec<Term> {
-    let (Node::Op(op) | Node::Computed(op)) = &rule.nodes[node] else { return vec![Term { node, args: Vec::new() }] };
-    let mut lists: Vec<Vec<Term>> = vec![Vec::new()];
+fn terms(rule: &Rule, node: NodeId) -> Vec<PatternTerm> {
+    let (Node::Op(op) | Node::Computed(op)) = &rule.nodes[node] else {
+        return vec![PatternTerm { node, args: Vec::new() }];
+    };
+    let mut lists: Vec<Vec<PatternTerm>> = vec![Vec::new()];
     for &arg in &op.args {
         let choices = terms(rule, arg);
         let longer = lists.iter().flat_map(|list| {
@@ -432,10 +434,10 @@ fn terms(rule: &Rule, node: NodeId) -> Vec<Term> {
         lists = longer.take(MAX_VARIANTS).collect();
     }
     if op.is_commutative() {
-        let turned: Vec<Vec<Term>> = lists.iter().map(|list| list.iter().rev().cloned().collect()).collect();
+        let turned: Vec<Vec<PatternTerm>> = lists.iter().map(|list| list.iter().rev().cloned().collect()).collect();
         lists.extend(turned);
     }
-    lists.into_iter().map(|args| Term { node, args }).collect()
+    lists.into_iter().map(|args| PatternTerm { node, args }).collect()
 }
 
 /// True if an operand is a constant of this number. A number that depends on the dtype is taken at the dtype

@@ -1,6 +1,6 @@
 //! The types of a rule's terms.
 
-use super::soundness::cases::Space;
+use super::soundness::cases::CaseSpace;
 use super::{Node, NodeId, OpTerm, Rule, extents};
 use rewright_ir::builder::infer_types;
 use rewright_ir::op::Eval;
@@ -141,9 +141,9 @@ pub fn operands(
 
 /// Rejects a rule whose sides have the same type in no case, with the reason for the nearest case.
 pub fn check(rule: &Rule) -> Result<(), String> {
-    let space = Space::of(rule);
+    let space = CaseSpace::of(rule);
     let mut nearest: Option<(Misfit, String)> = None;
-    for case in space.cases(rule).chain(Space::alike(rule).cases(rule)) {
+    for case in space.cases(rule).chain(CaseSpace::alike(rule).cases(rule)) {
         let Err(misfit) = type_case(rule, &case) else { return Ok(()) };
         let is_far = |misfit: &Misfit| matches!(misfit, Misfit::DTypes(_));
         if nearest.as_ref().is_none_or(|(before, _)| is_far(before) && !is_far(&misfit)) {

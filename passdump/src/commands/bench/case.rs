@@ -33,7 +33,7 @@ pub struct Wanted {
 }
 
 /// A benchmark case: see the module documentation.
-pub struct Case {
+pub struct BenchCase {
     program: Program,
     backend: Backend,
     options: exec::Options,
@@ -61,9 +61,9 @@ pub struct Compiling {
     pub lower: Duration,
 }
 
-impl Case {
+impl BenchCase {
     /// Reads, rewrites and compiles the program, and calls it once.
-    pub fn load(wanted: &Wanted) -> Result<Case, Error> {
+    pub fn load(wanted: &Wanted) -> Result<BenchCase, Error> {
         let program = Program::load_called(&wanted.input)?;
         let args = bind(&wanted.args, &program, program.function()?)?;
         let args: Vec<Datum> = args.into_iter().map(|datum| aligned(&datum)).collect::<Result<_, _>>()?;
@@ -71,7 +71,7 @@ impl Case {
         let options = exec::Options { limits, threads: wanted.threads, ..exec::Options::default() };
         let executable = Some(compile(&program, wanted.backend, options)?.0);
         let backend = wanted.backend;
-        let mut case = Case {
+        let mut case = BenchCase {
             program,
             backend,
             options,

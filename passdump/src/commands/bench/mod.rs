@@ -9,7 +9,7 @@ use crate::commands::calls::{Calls, measure, quantile};
 use crate::commands::exec::remarks;
 use crate::error::Error;
 use crate::output::{Out, count};
-use case::{Case, Compiling, Wanted};
+use case::{BenchCase, Compiling, Wanted};
 use rewright::exec::StepSchedule;
 use roofline::Roofline;
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ pub fn bench(out: &mut Out, args: &BenchArgs) -> Result<(), Error> {
         threads: args.threads,
         limits: args.limits,
     };
-    let mut case = Case::load(&wanted)?;
+    let mut case = BenchCase::load(&wanted)?;
     let compiling = middle(&case.recompile(COMPILATIONS)?);
     let calls = measure(Duration::from_secs_f64(args.time), |count| case.run(count))?;
     let roofline = if args.roofline { Some(roofline::measure(&case)?) } else { None };
@@ -65,7 +65,7 @@ fn middle(times: &[Compiling]) -> Compiling {
 const QUANTILES: [(&str, f64); 5] = [("min", 0.0), ("p10", 0.1), ("median", 0.5), ("p90", 0.9), ("max", 1.0)];
 
 /// The answer to `load`, and a part of the output of `--json`.
-fn facts(case: &Case) -> Result<Value, Error> {
+fn facts(case: &BenchCase) -> Result<Value, Error> {
     let executable = case.executable()?;
     let kernel = |s: &StepSchedule| json!({ "codegen": s.codegen, "schedule": s.schedule.to_string() });
     let kernels: Vec<Value> = case.schedules()?.iter().map(kernel).collect();
@@ -80,7 +80,7 @@ fn facts(case: &Case) -> Result<Value, Error> {
     }))
 }
 
-fn as_json(case: &Case, calls: &Calls, compiling: Compiling, roofline: Option<Roofline>) -> Result<Value, Error> {
+fn as_json(case: &BenchCase, calls: &Calls, compiling: Compiling, roofline: Option<Roofline>) -> Result<Value, Error> {
     let spread = |times: &[f64]| -> Value {
         QUANTILES.iter().map(|(name, part)| (name.to_string(), json!(quantile(times, *part)))).collect()
     };
@@ -104,7 +104,7 @@ fn nanos(time: Duration) -> u64 {
 
 fn report(
     out: &mut Out,
-    case: &Case,
+    case: &BenchCase,
     calls: &Calls,
     compiling: Compiling,
     roofline: Option<Roofline>,

@@ -3,7 +3,7 @@
 //! Every implementation must read the arguments and write the results, and a kernel must issue its
 //! instructions.
 
-use super::case::Case;
+use super::case::BenchCase;
 use crate::error::Error;
 use cpu_time::ProcessTime;
 use rewright::lowering::Kernel;
@@ -91,7 +91,7 @@ fn bytes_a_point(kernel: &Kernel) -> usize {
 
 /// Measures the roofline of a case.
 #[cfg(target_arch = "x86_64")]
-pub fn measure(case: &Case) -> Result<Roofline, Error> {
+pub fn measure(case: &BenchCase) -> Result<Roofline, Error> {
     use rewright::lowering::x64::Level;
     use rewright::lowering::x64::probe::{Issue, Stores, Sweep};
 
@@ -129,7 +129,7 @@ pub fn measure(case: &Case) -> Result<Roofline, Error> {
 
 /// Other processors are not supported.
 #[cfg(not(target_arch = "x86_64"))]
-pub fn measure(_: &Case) -> Result<Roofline, Error> {
+pub fn measure(_: &BenchCase) -> Result<Roofline, Error> {
     Err(Error::message("--roofline measures x86-64 processors with AVX2 only"))
 }
 

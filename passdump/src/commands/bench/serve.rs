@@ -1,7 +1,7 @@
 //! `passdump bench --serve`: measures on request of another program. Each request and each answer is a
 //! line of JSON.
 
-use super::case::{Case, Wanted};
+use super::case::{BenchCase, Wanted};
 use super::{facts, nanos, roofline};
 use crate::args::{ArgBinding, InputArgs, LimitArgs};
 use crate::engine::{self, Backend};
@@ -55,7 +55,7 @@ struct Loading {
 
 /// Answers requests until there are no more.
 pub fn serve(out: &mut Out) -> Result<(), Error> {
-    let mut cases: IndexMap<String, Case> = IndexMap::new();
+    let mut cases: IndexMap<String, BenchCase> = IndexMap::new();
     for line in stdin().lock().lines() {
         let line = line?;
         if line.trim().is_empty() {
@@ -68,14 +68,14 @@ pub fn serve(out: &mut Out) -> Result<(), Error> {
     Ok(())
 }
 
-fn answer(line: &str, cases: &mut IndexMap<String, Case>) -> Result<Value, Error> {
+fn answer(line: &str, cases: &mut IndexMap<String, BenchCase>) -> Result<Value, Error> {
     let request = serde_json::from_str(line).map_err(|e| Error::message(format!("the request can't be read: {e}")))?;
     match request {
         Request::Load(loading) => {
             // A case of the same name is removed first.
             cases.swap_remove(&loading.case);
             let (name, wanted) = loading.wanted()?;
-            let case = Case::load(&wanted)?;
+            let case = BenchCase::load(&wanted)?;
             let answer = facts(&case)?;
             cases.insert(name, case);
             Ok(answer)
@@ -109,7 +109,7 @@ fn answer(line: &str, cases: &mut IndexMap<String, Case>) -> Result<Value, Error
     }
 }
 
-fn find<'a>(cases: &'a mut IndexMap<String, Case>, name: &str) -> Result<&'a mut Case, Error> {
+fn find<'a>(cases: &'a mut IndexMap<String, BenchCase>, name: &str) -> Result<&'a mut BenchCase, Error> {
     cases.get_mut(name).ok_or_else(|| Error::message(format!("there is no case `{name}`; `load` makes one")))
 }
 

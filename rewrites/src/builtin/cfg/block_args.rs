@@ -80,7 +80,7 @@ fn may_be_copy(cx: &MatchCx<'_>, block: Block, index: usize, depth: u32) -> bool
 
 impl Copies {
     fn of(cx: &MatchCx<'_>) -> Copies {
-        let mut graph = Graph::of(cx);
+        let mut graph = ParamGraph::of(cx);
         let mut tasks = vec![Task::Parts((0..graph.nodes.len() as u32).collect(), 0)];
         while let Some(task) = tasks.pop() {
             match task {
@@ -109,7 +109,7 @@ enum Task {
 }
 
 /// A parameter that may be a copy.
-struct Node {
+struct ParamNode {
     place: (Block, usize),
     param: Value,
     args: SmallVec<[Value; 2]>,
@@ -117,24 +117,24 @@ struct Node {
     copy: Option<Value>,
 }
 
-struct Graph {
-    nodes: Vec<Node>,
+struct ParamGraph {
+    nodes: Vec<ParamNode>,
     number: FxHashMap<Value, u32>,
     /// The component that a node was last found in.
     part: Vec<u32>,
     parts: u32,
 }
 
-impl Graph {
-    fn of(cx: &MatchCx<'_>) -> Graph {
+impl ParamGraph {
+    fn of(cx: &MatchCx<'_>) -> ParamGraph {
         let func = cx.func();
-        let mut nodes: Vec<Node> = Vec::new();
+        let mut nodes: Vec<ParamNode> = Vec::new();
         let mut number: FxHashMap<Value, u32> = FxHashMap::default();
         let reachable = || func.blocks().filter(|&b| cx.is_reachable(b));
         for block in reachable().filter(|&b| func.entry() != Some(b)) {
             for (index, &param) in func.block_params(block).iter().enumerate() {
                 number.insert(param, nodes.len() as u32);
-                nodes.push(Node { place: (block, index), param, args: SmallVec::new(), copy: None });
+                nodes.push(ParamNode { place: (block, index), param, args: SmallVec::new(), copy: None });
             }
         }
         let mut differs = vec![false; nodes.len()];
@@ -150,7 +150,7 @@ impl Graph {
         }
         number.retain(|_, at| !differs[*at as usize]);
         let part = vec![0; nodes.len()];
-        Graph { nodes, number, part, parts: 0 }
+        ParamGraph { nodes, number, part, parts: 0 }
     }
 
     /// The value that a value is a copy of, or the value itself.
@@ -198,7 +198,8 @@ impl Graph {
             .filter(|&&at| self.number.contains_key(&self.nodes[at as usize].param))
             .map(|&at| (at, UNSEEN))
             .collect();
-        let mut search = Search { low: FxHashMap::default(), open: Vec::new(), path: Vec::new(), found: Vec::new() };
+        let mut search =
+            DepthFirstSearch { low: FxHashMap::default(), open: Vec::new(), path: Vec::new(), found: Vec::new() };
         let mut count = 0;
         for &root in nodes {
             if order.get(&root) != Some(&UNSEEN) {
@@ -230,7 +231,7 @@ const UNSEEN: u32 = u32::MAX;
 const DONE: u32 = u32::MAX - 1;
 
 /// A depth-first search.
-struct Search {
+struct DepthFirstSearch {
     /// For each node the earliest node of the search that it leads back to.
     low: FxHashMap<u32, u32>,
     /// Nodes whose component is not complete.
@@ -240,7 +241,7 @@ struct Search {
     found: Vec<Vec<u32>>,
 }
 
-impl Search {
+impl DepthFirstSearch {
     fn enter(&mut self, at: u32, order: &mut FxHashMap<u32, u32>, count: &mut u32) {
         order.insert(at, *count);
         self.low.insert(at, *count);

@@ -1,7 +1,7 @@
 //! Estimates of the cost of fused nodes: cycles at each point, in additions, and the widths of values, which
 //! decide how many points a register holds.
 
-use super::node::{Node, dtype_of};
+use super::node::{FusedExpr, dtype_of};
 use crate::prelude::*;
 use rewright_ir::ArrayExpr;
 use rewright_ir::expr::{BodyInst, BodyOp, BodyRef, Combine, Index, Monoid, Source};
@@ -20,7 +20,7 @@ pub(crate) fn cycles(expr: &ArrayExpr) -> u32 {
 
 /// The cycles that fusion of two nodes saves: those of equal instructions, and half of a sine beside its
 /// cosine.
-pub(crate) fn cycles_in_common(node: &Node, other: &Node) -> u32 {
+pub(crate) fn cycles_in_common(node: &FusedExpr, other: &FusedExpr) -> u32 {
     // For each instruction of `other` the equal instruction of `node`.
     let mut known: Vec<Option<u32>> = Vec::new();
     let mut common = 0u32;
@@ -44,7 +44,7 @@ pub(crate) fn cycles_in_common(node: &Node, other: &Node) -> u32 {
 }
 
 /// True if two values are equal, given the equal instructions.
-fn is_same((node, a): (&Node, BodyRef), (other, b): (&Node, BodyRef), known: &[Option<u32>]) -> bool {
+fn is_same((node, a): (&FusedExpr, BodyRef), (other, b): (&FusedExpr, BodyRef), known: &[Option<u32>]) -> bool {
     match (a, b) {
         (BodyRef::Operand(a), BodyRef::Operand(b)) => place(node, a).is_some_and(|own| place(other, b) == Some(own)),
         (BodyRef::Inst(a, own), BodyRef::Inst(b, result)) => own == result && known[b as usize] == Some(a),
@@ -53,7 +53,7 @@ fn is_same((node, a): (&Node, BodyRef), (other, b): (&Node, BodyRef), known: &[O
 }
 
 /// The array or scalar of an operand, and its index map.
-fn place(node: &Node, operand: u32) -> Option<(Value, &[Index])> {
+fn place(node: &FusedExpr, operand: u32) -> Option<(Value, &[Index])> {
     let operand = &node.expr.operands[operand as usize];
     match operand.source {
         Source::Array(n) | Source::Scalar(n) => Some((node.args[n as usize], &operand.index)),

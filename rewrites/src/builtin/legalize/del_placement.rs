@@ -29,20 +29,20 @@ register_rewrite!(DEL_PLACEMENT);
 
 /// A position for `del`s: after an instruction, or at the beginning of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Place {
+enum DelPlace {
     Behind(Inst),
     Begin(Block),
 }
 
 /// Values with misplaced `del`s.
-pub struct Misplaced(Vec<Ends>);
+pub struct Misplaced(Vec<MisplacedDels>);
 
-struct Ends {
+struct MisplacedDels {
     value: Value,
     /// The existing `del`s.
     old: SmallVec<[Inst; 2]>,
     /// The positions of the new ones.
-    places: SmallVec<[Place; 2]>,
+    places: SmallVec<[DelPlace; 2]>,
 }
 
 impl Rewrite for DelPlacement {
@@ -63,8 +63,8 @@ impl Rewrite for DelPlacement {
         for ends in found.0.iter().rev() {
             for place in &ends.places {
                 let point = match *place {
-                    Place::Behind(inst) => Point::After(inst),
-                    Place::Begin(block) => match rw.func().first_inst(block) {
+                    DelPlace::Behind(inst) => Point::After(inst),
+                    DelPlace::Begin(block) => match rw.func().first_inst(block) {
                         Some(first) => Point::Before(first),
                         None => continue,
                     },
@@ -95,15 +95,15 @@ fn is_del(func: &Function, inst: Inst) -> bool {
 }
 
 /// The position of each `del` in reachable blocks, ignoring other `del`s before it.
-fn places_of_dels(cx: &MatchCx<'_>) -> FxHashMap<Inst, Place> {
+fn places_of_dels(cx: &MatchCx<'_>) -> FxHashMap<Inst, DelPlace> {
     let func = cx.func();
     let mut places = FxHashMap::default();
     for block in func.blocks().filter(|&block| cx.is_reachable(block)) {
-        let mut place = Place::Begin(block);
+        let mut place = DelPlace::Begin(block);
         for inst in func.insts(block) {
             match is_del(func, inst) {
                 true => drop(places.insert(inst, place)),
-                false => place = Place::Behind(inst),
+                false => place = DelPlace::Behind(inst),
             }
         }
     }
@@ -115,40 +115,40 @@ type Set<T> = IndexSet<T, FxBuildHasher>;
 struct Lives<'a> {
     cx: MatchCx<'a>,
     preds: FxHashMap<Block, SmallVec<[Block; 2]>>,
-    places: FxHashMap<Inst, Place>,
+    places: FxHashMap<Inst, DelPlace>,
 }
 
 impl Lives<'_> {
     /// The `del`s that a value has and the positions that it should have, if they differ.
-    fn ends(&self, value: Value) -> Option<Ends> {
+    fn ends(&self, value: Value) -> Option<MisplacedDels> {
         let func = self.cx.func();
         let (begin, home) = match func.def(value) {
-            ValueDef::Param(block, _) => (Place::Begin(block), block),
-            ValueDef::Result(inst, _) => (Place::Behind(inst), func.block_of(inst)?),
+            ValueDef::Param(block, _) => (DelPlace::Begin(block), block),
+            ValueDef::Result(inst, _) => (DelPlace::Behind(inst), func.block_of(inst)?),
             ValueDef::Const(_) => return None,
         };
         let mut old: SmallVec<[Inst; 2]> = SmallVec::new();
         // The last position in each block that needs the value.
-        let mut last: IndexMap<Block, Place, FxBuildHasher> = [(home, begin)].into_iter().collect();
+        let mut last: IndexMap<Block, DelPlace, FxBuildHasher> = [(home, begin)].into_iter().collect();
         for user in func.users(value) {
             let Some(block) = func.block_of(user).filter(|&block| self.cx.is_reachable(block)) else { continue };
             if is_del(func, user) {
                 old.push(user);
                 continue;
             }
-            let place = last.entry(block).or_insert(Place::Behind(user));
-            if !matches!(*place, Place::Behind(other) if func.comes_before(user, other)) {
-                *place = Place::Behind(user);
+            let place = last.entry(block).or_insert(DelPlace::Behind(user));
+            if !matches!(*place, DelPlace::Behind(other) if func.comes_before(user, other)) {
+                *place = DelPlace::Behind(user);
             }
         }
         let places = self.places_for(home, &last);
         let right =
             old.len() == places.len() && old.iter().all(|del| self.places.get(del).is_some_and(|p| places.contains(p)));
-        (!right).then_some(Ends { value, old, places })
+        (!right).then_some(MisplacedDels { value, old, places })
     }
 
     /// The positions where a value's live range ends, given the last uses.
-    fn places_for(&self, home: Block, last: &IndexMap<Block, Place, FxBuildHasher>) -> SmallVec<[Place; 2]> {
+    fn places_for(&self, home: Block, last: &IndexMap<Block, DelPlace, FxBuildHasher>) -> SmallVec<[DelPlace; 2]> {
         let func = self.cx.func();
         let (mut into, mut out): (Set<Block>, Set<Block>) = (Set::default(), Set::default());
         let mut work: Vec<Block> = last.keys().copied().filter(|&block| block != home).collect();
@@ -160,13 +160,13 @@ impl Lives<'_> {
                 }
             }
         }
-        let ends = |place: &Place| !matches!(*place, Place::Behind(inst) if func.inst(inst).op.is_terminator());
+        let ends = |place: &DelPlace| !matches!(*place, DelPlace::Behind(inst) if func.inst(inst).op.is_terminator());
         let within = last.iter().filter(|(block, place)| !out.contains(*block) && ends(place)).map(|(_, &place)| place);
         let next: Set<Block> = out.iter().flat_map(|&block| func.successors(block)).collect();
         let left = |block: &Block| {
             let mut preds = self.preds.get(block).into_iter().flatten();
             !into.contains(block) && *block != home && preds.all(|pred| out.contains(pred))
         };
-        within.chain(next.iter().copied().filter(left).map(Place::Begin)).collect()
+        within.chain(next.iter().copied().filter(left).map(DelPlace::Begin)).collect()
     }
 }

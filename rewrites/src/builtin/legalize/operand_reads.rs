@@ -29,7 +29,7 @@ static OPERAND_READS: RewriteDef =
 register_rewrite!(OPERAND_READS);
 
 /// The change of a node.
-pub enum Found {
+pub enum OperandChange {
     /// All positions are in bounds, although their mode does not say so.
     Inside(Inst, Box<ArrayExpr>),
     /// These operands are materialized.
@@ -37,15 +37,15 @@ pub enum Found {
 }
 
 impl RootRewrite for OperandReads {
-    type Match = Found;
+    type Match = OperandChange;
 
-    fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Found, NoMatch> {
+    fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<OperandChange, NoMatch> {
         let data = cx.func().inst(root);
         let Some(expr) = data.attrs.expr().filter(|_| data.attrs.str("schedule").is_none()) else {
             return Err(NoMatch::quiet());
         };
         if let Some(straight) = straightened(cx.func(), &data.args, expr) {
-            return Ok(Found::Inside(root, Box::new(straight)));
+            return Ok(OperandChange::Inside(root, Box::new(straight)));
         }
         let flat = expr.body.insts.iter().all(|inst| matches!(inst.op, BodyOp::Op(..)));
         if expr.only_reads().is_some() || !flat || !expr.guard.is_empty() {
@@ -64,13 +64,13 @@ impl RootRewrite for OperandReads {
                 Err(why) => because = NoMatch::because(why),
             }
         }
-        if taken.is_empty() { Err(because) } else { Ok(Found::Operands(root, taken)) }
+        if taken.is_empty() { Err(because) } else { Ok(OperandChange::Operands(root, taken)) }
     }
 
-    fn apply(&self, found: Found, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+    fn apply(&self, found: OperandChange, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
         let (root, taken) = match found {
-            Found::Operands(root, taken) => (root, taken),
-            Found::Inside(root, straight) => {
+            OperandChange::Operands(root, taken) => (root, taken),
+            OperandChange::Inside(root, straight) => {
                 let attrs = rw.func().inst(root).attrs.clone();
                 return rw.set_attrs(root, attrs.with("expr", Attr::Expr(Arc::from(straight))));
             }

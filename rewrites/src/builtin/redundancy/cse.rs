@@ -55,9 +55,9 @@ impl Rewrite for Cse {
 }
 
 /// An operand: the value, and the version of its content if it is stored to, else 0.
-pub(super) type Operand = (Value, u64);
+pub(super) type VersionedValue = (Value, u64);
 
-type Operands = SmallVec<[Operand; 3]>;
+type Operands = SmallVec<[VersionedValue; 3]>;
 
 /// The computation of an instruction, for comparison.
 pub(super) struct Key<'f> {
@@ -124,7 +124,7 @@ fn are_on_one_path(cx: &MatchCx<'_>, a: Inst, b: Inst) -> bool {
 
 impl Twins {
     fn of(cx: &MatchCx<'_>) -> Twins {
-        let mut walk = Walk {
+        let mut walk = DominatorWalk {
             cx: *cx,
             table: FxHashMap::with_capacity_and_hasher(cx.func().inst_count(), FxBuildHasher),
             versioned: FxHashMap::default(),
@@ -145,7 +145,7 @@ impl Twins {
 }
 
 /// A walk over the dominator tree.
-struct Walk<'a> {
+struct DominatorWalk<'a> {
     cx: MatchCx<'a>,
     /// The latest instruction for each hash of a key; the keys are compared on a hit. An instruction that
     /// does not dominate the current block dominates no later one either.
@@ -164,7 +164,7 @@ struct Walk<'a> {
     twins: Vec<(Inst, Inst)>,
 }
 
-impl Walk<'_> {
+impl DominatorWalk<'_> {
     fn inst(&mut self, block: Block, inst: Inst) {
         let data = self.cx.func().inst(inst);
         if !data.op.effects.is_empty() {
@@ -205,7 +205,7 @@ impl Walk<'_> {
         self.same.get(value).copied().unwrap_or(value)
     }
 
-    fn operand(&mut self, value: Value) -> Operand {
+    fn operand(&mut self, value: Value) -> VersionedValue {
         let value = self.now(value);
         if !self.cx.is_written(value) {
             return (value, 0);

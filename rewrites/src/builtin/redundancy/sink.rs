@@ -22,9 +22,9 @@ static SINK: RewriteDef = RewriteDef::block("sink", "computes arrays in the bloc
 register_rewrite!(SINK);
 
 /// Instructions, each after its users, with the blocks that they move to.
-pub struct Moves(Vec<Move>);
+pub struct Moves(Vec<SunkInst>);
 
-struct Move {
+struct SunkInst {
     inst: Inst,
     to: Block,
     /// `del`s of its results in other blocks.
@@ -88,7 +88,7 @@ impl Moves {
                 if alone && cx.is_reachable(to) && is_no_deeper(cx, block, to) {
                     places.insert(inst, to);
                     let elsewhere = |del: &Inst| func.block_of(*del) != Some(to);
-                    found.push(Move { inst, to, dels: dels.into_iter().filter(elsewhere).collect() });
+                    found.push(SunkInst { inst, to, dels: dels.into_iter().filter(elsewhere).collect() });
                 }
             }
         }

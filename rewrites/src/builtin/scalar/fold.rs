@@ -87,7 +87,7 @@ fn takes_constants(func: &Function, inst: Inst) -> bool {
 
 /// The lattice of values. No entry: the value is not computed on any path found so far.
 #[derive(Clone, Copy, PartialEq)]
-enum Known {
+enum LatticeValue {
     /// Always this constant.
     Constant(Scalar),
     /// Different constants on different paths, or unknown until run time.
@@ -118,7 +118,7 @@ impl Constants {
 
     fn collect(&mut self, func: &Function, solver: &Solver<'_>, block: Block) {
         for (index, &param) in func.block_params(block).iter().enumerate() {
-            if let Some(Known::Constant(scalar)) = solver.known.get(param) {
+            if let Some(LatticeValue::Constant(scalar)) = solver.known.get(param) {
                 self.values.push((param, *scalar));
                 self.params.push((block, index));
             }
@@ -128,7 +128,9 @@ impl Constants {
             let scalars: SmallVec<[(Value, Scalar); 2]> = data
                 .results
                 .iter()
-                .filter_map(|r| if let Some(Known::Constant(s)) = solver.known.get(*r) { Some((*r, *s)) } else { None })
+                .filter_map(|r| {
+                    if let Some(LatticeValue::Constant(s)) = solver.known.get(*r) { Some((*r, *s)) } else { None }
+                })
                 .collect();
             if !scalars.is_empty() && scalars.len() == data.results.len() {
                 self.values.extend(scalars);
@@ -147,7 +149,7 @@ impl Constants {
 struct Solver<'a> {
     func: &'a Function,
     /// The state of values that are not constants of the pool.
-    known: SecondaryMap<Value, Known>,
+    known: SecondaryMap<Value, LatticeValue>,
     reached: FxHashSet<Block>,
     /// Blocks just reached, whose instructions are not visited yet.
     blocks: Vec<Block>,
@@ -159,7 +161,7 @@ impl Solver<'_> {
     fn solve(&mut self) {
         let func = self.func;
         if let Some(entry) = func.entry() {
-            func.params().iter().for_each(|&p| self.learn(p, Known::Varies));
+            func.params().iter().for_each(|&p| self.learn(p, LatticeValue::Varies));
             self.reach(entry);
         }
         loop {
@@ -179,20 +181,20 @@ impl Solver<'_> {
         }
     }
 
-    fn known(&self, value: Value) -> Option<Known> {
+    fn known(&self, value: Value) -> Option<LatticeValue> {
         match self.func.def(value) {
-            ValueDef::Const(scalar) => Some(Known::Constant(scalar)),
+            ValueDef::Const(scalar) => Some(LatticeValue::Constant(scalar)),
             _ => self.known.get(value).copied(),
         }
     }
 
     /// Joins a new state into that of a value. Queues its users if the state changes.
-    fn learn(&mut self, value: Value, new: Known) {
+    fn learn(&mut self, value: Value, new: LatticeValue) {
         let old = self.known.get(value).copied();
         let joined = match old {
             None => new,
             Some(old) if old == new => old,
-            Some(_) => Known::Varies,
+            Some(_) => LatticeValue::Varies,
         };
         if old != Some(joined) {
             self.known.insert(value, joined);
@@ -208,10 +210,10 @@ impl Solver<'_> {
         if data.op.is_terminator() {
             return self.branch(inst);
         }
-        let operands: SmallVec<[Option<Known>; 3]> = data.args.iter().map(|&v| self.known(v)).collect();
-        let known = |k: &Option<Known>| if let Some(Known::Constant(s)) = k { Some(*s) } else { None };
-        if !data.op.is_elementwise() || operands.contains(&Some(Known::Varies)) {
-            return data.results.iter().for_each(|&r| self.learn(r, Known::Varies));
+        let operands: SmallVec<[Option<LatticeValue>; 3]> = data.args.iter().map(|&v| self.known(v)).collect();
+        let known = |k: &Option<LatticeValue>| if let Some(LatticeValue::Constant(s)) = k { Some(*s) } else { None };
+        if !data.op.is_elementwise() || operands.contains(&Some(LatticeValue::Varies)) {
+            return data.results.iter().for_each(|&r| self.learn(r, LatticeValue::Varies));
         }
         let scalars: SmallVec<[Scalar; 3]> = operands.iter().filter_map(known).collect();
         if scalars.len() < operands.len() {
@@ -222,7 +224,7 @@ impl Solver<'_> {
         for (index, &result) in data.results.iter().enumerate() {
             let scalar = computed.as_ref().and_then(|c| c.get(index)).copied();
             let fits = scalar.filter(|s| *func.ty(result) == Type::scalar(s.dtype()));
-            self.learn(result, fits.map_or(Known::Varies, Known::Constant));
+            self.learn(result, fits.map_or(LatticeValue::Varies, LatticeValue::Constant));
         }
     }
 
@@ -253,7 +255,7 @@ impl Solver<'_> {
     fn taken(&self, inst: Inst) -> Option<usize> {
         let data = self.func.inst(inst);
         let [operand] = data.args[..] else { return None };
-        let Some(Known::Constant(scalar)) = self.known(operand) else { return None };
+        let Some(LatticeValue::Constant(scalar)) = self.known(operand) else { return None };
         let taken = match data.op.name {
             "br_if" => usize::from(scalar == Scalar::Bool(false)),
             "switch" => {

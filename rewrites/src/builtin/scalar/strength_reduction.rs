@@ -26,12 +26,12 @@ static STRENGTH_REDUCTION: RewriteDef =
 register_rewrite!(STRENGTH_REDUCTION);
 
 /// An op for each result, and its operands.
-type Ops = SmallVec<[(&'static str, [Arg; 2]); 2]>;
+type CheaperOps = SmallVec<[(&'static str, [Arg; 2]); 2]>;
 
 /// The replacement of an instruction.
 pub enum Cheaper {
     /// An op for each result.
-    Ops(Inst, Ops),
+    Ops(Inst, CheaperOps),
     /// The square root for the power 1/2.
     Root(Inst),
 }
@@ -98,16 +98,16 @@ fn root_of(rw: &mut Rewriter<'_>, x: Value) -> Result<Value, RewriteError> {
 }
 
 /// The cheaper ops for an op on x and this constant.
-fn cheaper(op: &str, x: Value, constant: Scalar) -> Option<Ops> {
+fn cheaper(op: &str, x: Value, constant: Scalar) -> Option<CheaperOps> {
     let dtype = constant.dtype();
-    let one = |name, right| Some(Ops::from_iter([(name, [Arg::from(x), right])]));
+    let one = |name, right| Some(CheaperOps::from_iter([(name, [Arg::from(x), right])]));
     let is = |number: f64| constant == Scalar::from(number).cast(dtype);
     if op == "power" {
         return match dtype {
             _ if (dtype.is_int() || dtype.is_float()) && is(2.0) => one("mul", Arg::from(x)),
             DType::F32 | DType::F64 if is(-1.0) => {
                 let unit = Arg::from(Scalar::one(dtype));
-                Some(Ops::from_iter([("div", [unit, Arg::from(x)])]))
+                Some(CheaperOps::from_iter([("div", [unit, Arg::from(x)])]))
             }
             _ => None,
         };
@@ -132,7 +132,7 @@ fn cheaper(op: &str, x: Value, constant: Scalar) -> Option<Ops> {
         "mod" => one("bitand", mask),
         "divmod" => {
             let x = Arg::from(x);
-            Some(Ops::from_iter([("right_shift", [x, count]), ("bitand", [x, mask])]))
+            Some(CheaperOps::from_iter([("right_shift", [x, count]), ("bitand", [x, mask])]))
         }
         _ => None,
     }

@@ -34,38 +34,38 @@ static REDUCE_VIEWS: RewriteDef =
         .reach(1);
 register_rewrite!(REDUCE_VIEWS);
 
-type Axes = SmallVec<[usize; 4]>;
+type AxisList = SmallVec<[usize; 4]>;
 
 /// The new reduction, and the op on its result.
-pub struct Found {
+pub struct ViewedReduction {
     root: Inst,
     /// The view that is taken first, of the viewed array: it has fewer elements.
     view: Option<Attrs>,
     operand: Value,
     /// The axes that are reduced; none if the operand only needs the last op.
-    axes: Option<Axes>,
+    axes: Option<AxisList>,
     last: Last,
 }
 
 /// The op that is applied last.
 enum Last {
     Nothing,
-    Transpose(Axes),
-    Flip(Axes),
+    Transpose(AxisList),
+    Flip(AxisList),
     Times(u64),
     /// Drops axes and casts.
-    Squeeze(Axes),
+    Squeeze(AxisList),
 }
 
 impl RootRewrite for ReduceViews {
-    type Match = Found;
+    type Match = ViewedReduction;
 
-    fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Found, NoMatch> {
+    fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<ViewedReduction, NoMatch> {
         let reduction = Reduction::of(cx, root).ok_or(NoMatch::quiet())?;
         reduction.of_view(cx).or_else(|| reduction.of_one_element(cx)).ok_or(NoMatch::quiet())
     }
 
-    fn apply(&self, found: Found, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+    fn apply(&self, found: ViewedReduction, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
         let data = rw.func().inst(found.root);
         let (op, attrs) = (data.op.name, data.attrs.clone());
         let ty = rw.func().ty(data.results[0]).clone();
@@ -80,7 +80,7 @@ impl RootRewrite for ReduceViews {
             let attrs = keeps.into_iter().chain(axes).fold(Attrs::new(), |attrs, (name, attr)| attrs.with(name, attr));
             value = rw.op_with(op, [value], attrs)?;
         }
-        let of = |name: &'static str, axes: &Axes| Attrs::new().with(name, ints(axes));
+        let of = |name: &'static str, axes: &AxisList| Attrs::new().with(name, ints(axes));
         value = match found.last {
             Last::Nothing => value,
             Last::Transpose(perm) => rw.op_with("transpose", [value], of("perm", &perm))?,
@@ -116,7 +116,7 @@ struct Reduction<'a> {
     operand: Value,
     ty: &'a Type,
     /// The reduced axes, in order.
-    axes: Axes,
+    axes: AxisList,
     keeps: bool,
 }
 
@@ -132,7 +132,7 @@ impl<'a> Reduction<'a> {
         Some(Reduction { root, data, monoid, operand, ty, axes, keeps })
     }
 
-    fn of_view(&self, cx: &MatchCx<'_>) -> Option<Found> {
+    fn of_view(&self, cx: &MatchCx<'_>) -> Option<ViewedReduction> {
         let func = cx.func();
         let def = func.def_inst(self.operand)?;
         let view = func.inst(def);
@@ -172,21 +172,21 @@ impl<'a> Reduction<'a> {
         matches!(self.monoid, Monoid::Sum | Monoid::Min | Monoid::Max)
     }
 
-    fn found(&self, operand: Value, axes: Axes, last: Last) -> Found {
-        Found { root: self.root, view: None, operand, axes: Some(axes), last }
+    fn found(&self, operand: Value, axes: AxisList, last: Last) -> ViewedReduction {
+        ViewedReduction { root: self.root, view: None, operand, axes: Some(axes), last }
     }
 
     /// The axes that are kept.
-    fn kept(&self) -> Axes {
+    fn kept(&self) -> AxisList {
         (0..self.ty.rank()).filter(|axis| !self.axes.contains(axis)).collect()
     }
 
-    fn of_transpose(&self, func: &Function, view: &InstData, x: Value) -> Option<Found> {
+    fn of_transpose(&self, func: &Function, view: &InstData, x: Value) -> Option<ViewedReduction> {
         let args = [func.ty(view.args[0]).clone()];
         let perm = permutation(&InferCx { op: view.op, args: &args, consts: &[], attrs: &view.attrs, callee: None });
         let perm = perm.ok()?;
-        let inside = |axes: &[usize]| -> Axes { axes.iter().map(|&axis| perm[axis]).collect() };
-        let sorted = |mut axes: Axes| -> Axes {
+        let inside = |axes: &[usize]| -> AxisList { axes.iter().map(|&axis| perm[axis]).collect() };
+        let sorted = |mut axes: AxisList| -> AxisList {
             axes.sort_unstable();
             axes
         };
@@ -204,7 +204,7 @@ impl<'a> Reduction<'a> {
         if !self.is_unordered() && !(reduced == axes && (same_rows || !self.is_tree())) {
             return None;
         }
-        let order: Axes = match self.keeps {
+        let order: AxisList = match self.keeps {
             true => perm.iter().copied().collect(),
             false => kept.iter().filter_map(|axis| left.iter().position(|other| other == axis)).collect(),
         };
@@ -212,7 +212,7 @@ impl<'a> Reduction<'a> {
         Some(self.found(x, axes, if in_order { Last::Nothing } else { Last::Transpose(order) }))
     }
 
-    fn of_flip(&self, view: &InstData, x: Value) -> Option<Found> {
+    fn of_flip(&self, view: &InstData, x: Value) -> Option<ViewedReduction> {
         let flipped = listed_axes(view.attrs.ints("axes"), self.ty.rank());
         if !self.is_unordered() && flipped.iter().any(|axis| self.axes.contains(axis)) {
             return None;
@@ -222,11 +222,11 @@ impl<'a> Reduction<'a> {
             true => (!self.axes.contains(axis)).then_some(*axis),
             false => kept.iter().position(|other| other == axis),
         };
-        let left: Axes = flipped.iter().filter_map(place).collect();
+        let left: AxisList = flipped.iter().filter_map(place).collect();
         Some(self.found(x, self.axes.clone(), if left.is_empty() { Last::Nothing } else { Last::Flip(left) }))
     }
 
-    fn of_broadcast(&self, func: &Function, view: &InstData, x: Value) -> Option<Found> {
+    fn of_broadcast(&self, func: &Function, view: &InstData, x: Value) -> Option<ViewedReduction> {
         let sums = self.monoid == Monoid::Sum && self.is_unordered();
         if !sums && !matches!(self.monoid, Monoid::Min | Monoid::Max | Monoid::Any | Monoid::All) {
             return None;
@@ -254,18 +254,18 @@ impl<'a> Reduction<'a> {
         let attrs = Attrs::new().with("dims", Attr::Dims(dims.into()));
         let attrs = axes.into_iter().fold(attrs, |attrs, axes| attrs.with("axes", axes));
         let last = if sums { Last::Times(copies) } else { Last::Nothing };
-        Some(Found { view: Some(attrs), ..self.found(x, self.axes.clone(), last) })
+        Some(ViewedReduction { view: Some(attrs), ..self.found(x, self.axes.clone(), last) })
     }
 
     /// All elements, in the same order. Positions are kept in one row only.
-    fn of_reshape(&self, ty: &Type, x: Value) -> Option<Found> {
+    fn of_reshape(&self, ty: &Type, x: Value) -> Option<ViewedReduction> {
         let all = self.axes.len() == self.ty.rank() && !self.keeps && ty.rank() > 0;
         let one_row = !matches!(self.monoid, Monoid::ArgMin | Monoid::ArgMax) || ty.rank() == 1;
         (all && one_row).then(|| self.found(x, (0..ty.rank()).collect(), Last::Nothing))
     }
 
     /// One element needs no combination.
-    fn of_one_element(&self, cx: &MatchCx<'_>) -> Option<Found> {
+    fn of_one_element(&self, cx: &MatchCx<'_>) -> Option<ViewedReduction> {
         let (from, to) = (self.ty.dtype(), cx.func().ty(self.data.results[0]).dtype());
         let is_itself = match self.monoid {
             Monoid::Min | Monoid::Max => true,
@@ -278,8 +278,8 @@ impl<'a> Reduction<'a> {
         if !is_itself || !all_one || (self.keeps && from == to && !cx.can_replace(self.root, &[self.operand])) {
             return None;
         }
-        let dropped = if self.keeps { Axes::new() } else { self.axes.clone() };
+        let dropped = if self.keeps { AxisList::new() } else { self.axes.clone() };
         let last = Last::Squeeze(dropped);
-        Some(Found { root: self.root, view: None, operand: self.operand, axes: None, last })
+        Some(ViewedReduction { root: self.root, view: None, operand: self.operand, axes: None, last })
     }
 }

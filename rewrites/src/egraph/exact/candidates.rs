@@ -1,11 +1,11 @@
 //! The nodes from which the cheapest solution may choose.
 
 use super::Stopped;
-use crate::egraph::extract::{Choice, Class, Problem, Solution};
+use crate::egraph::extract::{Class, NodeChoice, Problem, Solution};
 use rustc_hash::FxHashMap;
 
 /// A node that may be chosen.
-pub(super) struct Candidate {
+pub(super) struct NodeCandidate {
     /// Its number in its class.
     pub node: usize,
     /// The classes that it needs, in order, without the free ones.
@@ -18,7 +18,7 @@ pub(super) struct Candidate {
 
 /// The nodes from which the cheapest solution may choose.
 pub(super) struct Candidates {
-    pub of: Vec<Vec<Candidate>>,
+    pub of: Vec<Vec<NodeCandidate>>,
     /// For each class a leaf that costs nothing, which makes its other nodes irrelevant.
     pub free: Vec<Option<usize>>,
     /// For each dropped node, given by its class and number, the node that dominates it.
@@ -36,18 +36,18 @@ fn common_divisor(a: u64, b: u64) -> u64 {
 impl Candidates {
     pub fn new(problem: &Problem, known: &Solution) -> Result<Candidates, Stopped> {
         let count = problem.classes.len();
-        let leaf = |c: &Choice| c.children.is_empty() && c.cost == 0;
+        let leaf = |c: &NodeChoice| c.children.is_empty() && c.cost == 0;
         let free: Vec<Option<usize>> = problem.classes.iter().map(|all| all.iter().position(leaf)).collect();
-        let mut of: Vec<Vec<Candidate>> = Vec::with_capacity(count);
+        let mut of: Vec<Vec<NodeCandidate>> = Vec::with_capacity(count);
         for (class, choices) in problem.classes.iter().enumerate() {
             let mut candidates = Vec::new();
-            let wanted = |c: &Choice| c.cost <= known.cost && !c.children.contains(&class);
+            let wanted = |c: &NodeChoice| c.cost <= known.cost && !c.children.contains(&class);
             let all = if free[class].is_some() { &[][..] } else { choices };
             for (node, choice) in all.iter().enumerate().filter(|(_, c)| wanted(c)) {
                 let mut needs: Vec<Class> = choice.children.iter().copied().filter(|&c| free[c].is_none()).collect();
                 needs.sort_unstable();
                 needs.dedup();
-                candidates.push(Candidate { node, needs, weight: choice.cost, fresh: choice.is_fresh() });
+                candidates.push(NodeCandidate { node, needs, weight: choice.cost, fresh: choice.is_fresh() });
             }
             of.push(candidates);
         }
@@ -76,7 +76,7 @@ impl Candidates {
     /// of a node's cost is its own weight and that of the most expensive chain of operands.
     fn drop_costly(&mut self, known: u64) {
         let mut least: Vec<Option<u64>> = self.free.iter().map(|free| free.map(|_| 0)).collect();
-        let whole = |candidate: &Candidate, least: &[Option<u64>]| {
+        let whole = |candidate: &NodeCandidate, least: &[Option<u64>]| {
             let needs = candidate.needs.iter().try_fold(0, |most, &class| least[class].map(|w| w.max(most)));
             needs.map(|needs| needs.saturating_add(candidate.weight))
         };
@@ -98,9 +98,10 @@ impl Candidates {
     fn drop_dominated(&mut self) {
         for (class, all) in self.of.iter_mut().enumerate() {
             all.sort_by_key(|c| (c.weight, c.fresh, c.needs.len(), c.node));
-            let mut kept: Vec<Candidate> = Vec::with_capacity(all.len());
+            let mut kept: Vec<NodeCandidate> = Vec::with_capacity(all.len());
             for candidate in all.drain(..) {
-                let within = |k: &&Candidate| k.needs.iter().all(|class| candidate.needs.binary_search(class).is_ok());
+                let within =
+                    |k: &&NodeCandidate| k.needs.iter().all(|class| candidate.needs.binary_search(class).is_ok());
                 match kept.iter().find(within) {
                     Some(better) => {
                         self.instead.insert((class, candidate.node), better.node);

@@ -17,9 +17,9 @@ mod search;
 mod tests;
 
 use super::extract::{Problem, Solution};
-use super::{Better, EXACT, Extraction};
+use super::{BetterForm, EXACT, Extraction};
 use crate::prelude::*;
-use search::Search;
+use search::ExactSearch;
 use std::fmt;
 
 /// Equality saturation with exact extraction.
@@ -35,7 +35,7 @@ static SATURATE_EXACT: RewriteDef =
 register_rewrite!(SATURATE_EXACT);
 
 impl Rewrite for SaturateExact {
-    type Match = Vec<Better>;
+    type Match = Vec<BetterForm>;
 
     fn matches(&self, cx: &MatchCx<'_>, block: Block) -> Result<Self::Match, NoMatch> {
         super::found(cx, block, Extraction::Exact)
@@ -48,7 +48,7 @@ impl Rewrite for SaturateExact {
 
 /// The limits of a search.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct SearchLimits {
     /// The most nodes to choose from.
     pub choices: usize,
     /// The most branches of the solver in total.
@@ -58,9 +58,9 @@ pub(crate) struct Limits {
     pub rounds: usize,
 }
 
-impl Default for Limits {
+impl Default for SearchLimits {
     fn default() -> Self {
-        Limits { choices: 500, branches: 500, rounds: 64 }
+        SearchLimits { choices: 500, branches: 500, rounds: 64 }
     }
 }
 
@@ -92,12 +92,12 @@ impl fmt::Display for Stopped {
 }
 
 /// The solution, and why it may not be the cheapest.
-pub(crate) type Found = (Solution, Option<Stopped>);
+pub(crate) type SearchResult = (Solution, Option<Stopped>);
 
 impl Problem {
     /// The cheapest solution. Returns the known one unless another costs less.
-    pub fn solve_exactly(&self, known: Solution, limits: Limits) -> Found {
-        match Search::new(self, &known, limits) {
+    pub fn solve_exactly(&self, known: Solution, limits: SearchLimits) -> SearchResult {
+        match ExactSearch::new(self, &known, limits) {
             Ok(search) => search.run(known),
             Err(stopped) => (known, Some(stopped)),
         }

@@ -2,7 +2,7 @@
 //! solution has a cycle.
 
 use super::candidates::Candidates;
-use super::{Found, Limits, Stopped};
+use super::{SearchLimits, SearchResult, Stopped};
 use crate::egraph::extract::{Class, Problem, Solution};
 use microlp::{ComparisonOp, Error, OptimizationDirection, SolutionStatus, SolveOptions, SolveOutcome};
 use microlp::{Problem as Program, Variable};
@@ -22,7 +22,7 @@ const APART: usize = 16;
 const SMALL: f64 = 1e-6;
 
 /// The program, and the mapping from variables to nodes.
-pub(super) struct Search<'a> {
+pub(super) struct ExactSearch<'a> {
     problem: &'a Problem,
     candidates: Candidates,
     classes: Vec<Class>,
@@ -39,11 +39,11 @@ pub(super) struct Search<'a> {
     /// The weight of one unit of cost; a new node weighs one. It exceeds the weight of all new nodes
     /// together, so that it breaks ties and the solver does not get lost among them.
     unit: f64,
-    limits: Limits,
+    limits: SearchLimits,
 }
 
-impl<'a> Search<'a> {
-    pub fn new(problem: &'a Problem, known: &Solution, limits: Limits) -> Result<Self, Stopped> {
+impl<'a> ExactSearch<'a> {
+    pub fn new(problem: &'a Problem, known: &Solution, limits: SearchLimits) -> Result<Self, Stopped> {
         let candidates = Candidates::new(problem, known)?;
         let classes = candidates.reached(&problem.roots);
         let mut first = vec![0; candidates.of.len()];
@@ -58,7 +58,7 @@ impl<'a> Search<'a> {
         }
         let (rows, start) = (Vec::new(), Vec::new());
         let known_weight = candidates.weight(known.cost);
-        let mut search = Search {
+        let mut search = ExactSearch {
             problem,
             candidates,
             classes,
@@ -135,7 +135,7 @@ impl<'a> Search<'a> {
     }
 
     /// The cheapest solution, or the best known one if a limit is reached.
-    pub fn run(mut self, known: Solution) -> Found {
+    pub fn run(mut self, known: Solution) -> SearchResult {
         let result = match self.may_be_cheaper() {
             Ok(true) => self.solve(),
             Ok(false) => Ok(None),

@@ -1,10 +1,10 @@
-use super::{Limits, Stopped};
-use crate::egraph::extract::{Choice, Problem, Solution};
-use crate::egraph::node::{Head, Node};
+use super::{SearchLimits, Stopped};
+use crate::egraph::extract::{NodeChoice, Problem, Solution};
+use crate::egraph::node::{ENode, Head};
 use fastrand::Rng;
 
-fn choice(cost: u64, children: &[usize], original: bool) -> Choice {
-    Choice { node: Node::leaf(Head::Leaf(0)), children: children.iter().copied().collect(), cost, original }
+fn choice(cost: u64, children: &[usize], original: bool) -> NodeChoice {
+    NodeChoice { node: ENode::leaf(Head::Leaf(0)), children: children.iter().copied().collect(), cost, original }
 }
 
 /// The cost of the cheapest choice, by exhaustive search.
@@ -48,7 +48,7 @@ fn random_problems_have_the_cost_that_trying_everything_finds() {
     for n in 0..2_000 {
         let problem = random(&mut rng);
         let greedy = problem.solve().expect("the first nodes are a solution");
-        let (found, stopped) = problem.solve_exactly(greedy.clone(), Limits::default());
+        let (found, stopped) = problem.solve_exactly(greedy.clone(), SearchLimits::default());
         assert_eq!(stopped, None, "problem {n}");
         assert_eq!(Some(found.cost), cheapest(&problem), "problem {n}");
         assert_eq!(problem.rated(found.node.clone()), Some(found.clone()), "problem {n}");
@@ -64,7 +64,7 @@ fn random_problems_have_the_cost_that_trying_everything_finds() {
 /// share leaves two roots uncovered.
 fn cover() -> Problem {
     let things = [choice(100, &[], true), choice(100, &[], false), choice(100, &[], false)];
-    let mut classes: Vec<Vec<Choice>> = things.into_iter().map(|thing| vec![thing]).collect();
+    let mut classes: Vec<Vec<NodeChoice>> = things.into_iter().map(|thing| vec![thing]).collect();
     for use_of in [[0, 1], [0, 1], [1, 1], [0, 2], [0, 2], [2, 2]] {
         classes.push(vec![choice(1, &[use_of[0]], true), choice(1, &[use_of[1]], false)]);
     }
@@ -76,11 +76,11 @@ fn greedy_misses_what_takes_several_exchanges() {
     let problem = cover();
     let greedy = problem.solve().expect("there is a solution");
     assert_eq!(greedy.cost, 306);
-    let (found, stopped) = problem.solve_exactly(greedy, Limits::default());
+    let (found, stopped) = problem.solve_exactly(greedy, SearchLimits::default());
     assert_eq!((found.cost, stopped), (206, None));
 }
 
-fn stopped(limits: Limits) -> (Solution, Stopped) {
+fn stopped(limits: SearchLimits) -> (Solution, Stopped) {
     let problem = cover();
     let greedy = problem.solve().expect("there is a solution");
     let (found, stopped) = problem.solve_exactly(greedy.clone(), limits);
@@ -90,13 +90,13 @@ fn stopped(limits: Limits) -> (Solution, Stopped) {
 
 #[test]
 fn limits_keep_what_is_known_and_say_so() {
-    let (found, why) = stopped(Limits { choices: 5, ..Limits::default() });
+    let (found, why) = stopped(SearchLimits { choices: 5, ..SearchLimits::default() });
     assert_eq!((found.cost, why), (306, Stopped::Choices(13)));
-    let (_, why) = stopped(Limits { rounds: 0, ..Limits::default() });
+    let (_, why) = stopped(SearchLimits { rounds: 0, ..SearchLimits::default() });
     assert_eq!(why, Stopped::Circles(0));
     let huge = Problem::of_numbers(vec![vec![choice(u64::MAX / 2, &[1], false)], vec![choice(2, &[], false)]], vec![0]);
     let known = huge.solve().expect("there is a solution");
-    assert_eq!(huge.solve_exactly(known.clone(), Limits::default()), (known, Some(Stopped::Costs)));
+    assert_eq!(huge.solve_exactly(known.clone(), SearchLimits::default()), (known, Some(Stopped::Costs)));
 }
 
 /// Three classes that are cheap only in a cycle.
@@ -106,6 +106,6 @@ fn a_circle_is_no_beginning() {
     let classes = vec![around(1), around(2), around(0), vec![choice(0, &[], true)]];
     let problem = Problem::of_numbers(classes, vec![0, 1, 2]);
     let greedy = problem.solve().expect("there is a solution");
-    let (found, stopped) = problem.solve_exactly(greedy, Limits::default());
+    let (found, stopped) = problem.solve_exactly(greedy, SearchLimits::default());
     assert_eq!((found.cost, stopped), (52, None));
 }

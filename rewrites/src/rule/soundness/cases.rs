@@ -48,23 +48,23 @@ struct Shapes {
 }
 
 /// The candidates for the cases of a rule.
-pub(crate) struct Space {
+pub(crate) struct CaseSpace {
     dtypes: Vec<Vec<DType>>,
     shapes: Vec<Shapes>,
     /// The number of all combinations of dtypes, if `dtypes` is a sample of them.
     pub sampled_from: Option<usize>,
 }
 
-impl Space {
+impl CaseSpace {
     /// The cases in which all operands have one shape, or one array stands beside scalars.
-    pub fn of(rule: &Rule) -> Space {
+    pub fn of(rule: &Rule) -> CaseSpace {
         let found = combinations(rule);
-        Space { dtypes: found.list, shapes: shapes(rule), sampled_from: found.sampled_from }
+        CaseSpace { dtypes: found.list, shapes: shapes(rule), sampled_from: found.sampled_from }
     }
 
     /// The cases with one dtype for all variables, where an op may cast.
-    pub fn alike(rule: &Rule) -> Space {
-        Space { dtypes: alike(rule), shapes: shapes(rule), sampled_from: None }
+    pub fn alike(rule: &Rule) -> CaseSpace {
+        CaseSpace { dtypes: alike(rule), shapes: shapes(rule), sampled_from: None }
     }
 
     fn per_dtypes(&self) -> usize {

@@ -28,7 +28,7 @@ pub(super) fn alike(rule: &Rule) -> Vec<Vec<DType>> {
 /// The combinations of a rule.
 pub(super) fn combinations(rule: &Rule) -> Combinations {
     let choices: Vec<Vec<DType>> = rule.vars.iter().map(|var| var.dtypes.iter().collect()).collect();
-    let mut search = Search { rule, choices: &choices, steps: 0, found: Vec::new() };
+    let mut search = DTypeSearch { rule, choices: &choices, steps: 0, found: Vec::new() };
     let mut assigned = vec![None; choices.len()];
     let whole = search.from(0, &mut assigned);
     let mut list = search.found;
@@ -56,14 +56,14 @@ pub(super) fn combinations(rule: &Rule) -> Combinations {
     Combinations { list, sampled_from }
 }
 
-struct Search<'a> {
+struct DTypeSearch<'a> {
     rule: &'a Rule,
     choices: &'a [Vec<DType>],
     steps: usize,
     found: Vec<Vec<DType>>,
 }
 
-impl Search<'_> {
+impl DTypeSearch<'_> {
     /// Assigns dtypes to the variables from `var` on; false beyond the limit on steps.
     fn from(&mut self, var: usize, assigned: &mut Vec<Option<DType>>) -> bool {
         if var == assigned.len() {

@@ -63,7 +63,7 @@ use super::proof::{Answer, decide, decide_at, meaning::width, witness};
 use super::typing::{Case, is_elementwise, type_case};
 use super::{DTypes, Liberties, Rule};
 use batch::Sides;
-use cases::{Space, large_cases, mixed_cases};
+use cases::{CaseSpace, large_cases, mixed_cases};
 use points::{Effort, points};
 use rewright_ir::{DType, Datum, Literal, Scalar};
 use serde::{Deserialize, Serialize};
@@ -222,7 +222,7 @@ pub fn check(rule: &Rule) -> Soundness {
 }
 
 fn check_one(rule: &Rule) -> Soundness {
-    let mut search = Search { rule, found: Soundness::default(), open: Vec::new() };
+    let mut search = CounterexampleSearch { rule, found: Soundness::default(), open: Vec::new() };
     // The search ends at the first counterexample.
     let _ = search.run();
     search.found
@@ -236,19 +236,19 @@ impl Default for Soundness {
 }
 
 /// A counterexample was found.
-struct Found;
+struct CounterexampleFound;
 
-struct Search<'a> {
+struct CounterexampleSearch<'a> {
     rule: &'a Rule,
     found: Soundness,
     /// The cases that are not proved, by number.
     open: Vec<usize>,
 }
 
-impl Search<'_> {
-    fn run(&mut self) -> Result<(), Found> {
+impl CounterexampleSearch<'_> {
+    fn run(&mut self) -> Result<(), CounterexampleFound> {
         let rule = self.rule;
-        let space = Space::of(rule);
+        let space = CaseSpace::of(rule);
         let all: Vec<Case> = space.cases(rule).filter(|case| type_case(rule, case).is_ok()).collect();
         self.found.cases = all.len();
         self.narrow(&all);
@@ -266,7 +266,7 @@ impl Search<'_> {
         for (at, case) in all.iter().enumerate() {
             if self.try_case(case, few).is_err() {
                 self.simplify(&all[..at.min(SIMPLER)]);
-                return Err(Found);
+                return Err(CounterexampleFound);
             }
         }
         self.decide_all(&all)?;
@@ -289,7 +289,7 @@ impl Search<'_> {
     }
 
     /// Proves the cases over integers and bools, and notes the open ones.
-    fn decide_all(&mut self, all: &[Case]) -> Result<(), Found> {
+    fn decide_all(&mut self, all: &[Case]) -> Result<(), CounterexampleFound> {
         let rule = self.rule;
         if !is_elementwise(rule) {
             self.not_tried("all elements of arrays, which are sampled".to_string());
@@ -351,7 +351,7 @@ impl Search<'_> {
     }
 
     /// Asks the solver about a case with one variable after the other fixed at small values, constants first.
-    fn try_fixed(&mut self, case: &Case) -> Result<(), Found> {
+    fn try_fixed(&mut self, case: &Case) -> Result<(), CounterexampleFound> {
         let rule = self.rule;
         let mut vars: Vec<usize> = (0..case.vars.len()).collect();
         vars.sort_by_key(|&var| !rule.vars[var].constant);
@@ -368,7 +368,7 @@ impl Search<'_> {
     }
 
     /// Searches cases that are not proved for boundaries, and for comparisons with another value.
-    fn search(&mut self, all: &[Case]) -> Result<(), Found> {
+    fn search(&mut self, all: &[Case]) -> Result<(), CounterexampleFound> {
         if !is_elementwise(self.rule) {
             return Ok(());
         }
@@ -384,7 +384,7 @@ impl Search<'_> {
     }
 
     /// Tests values that the solver finds for the conditions, if no others were found.
-    fn try_witness(&mut self, all: &[Case]) -> Result<(), Found> {
+    fn try_witness(&mut self, all: &[Case]) -> Result<(), CounterexampleFound> {
         if self.found.points > 0 || self.found.proved == 0 {
             return Ok(());
         }
@@ -399,7 +399,7 @@ impl Search<'_> {
     }
 
     /// Tests all values of a case; false if there are too many.
-    fn exhausted(&mut self, case: &Case) -> Result<bool, Found> {
+    fn exhausted(&mut self, case: &Case) -> Result<bool, CounterexampleFound> {
         let bits = |dtype: DType| width(dtype).map(|bits| bits as u32);
         let widths: Option<Vec<u32>> = case.vars.iter().map(|(ty, _)| bits(ty.dtype())).collect();
         let Some(widths) = widths.filter(|widths| widths.iter().sum::<u32>() <= EXHAUSTIBLE) else { return Ok(false) };
@@ -420,7 +420,7 @@ impl Search<'_> {
     }
 
     /// Spends the rest of the budget on all cases, also on proved ones: a prover may have bugs.
-    fn second_round(&mut self, all: &[Case]) -> Result<(), Found> {
+    fn second_round(&mut self, all: &[Case]) -> Result<(), CounterexampleFound> {
         let (budget, few) = if is_elementwise(self.rule) { (BUDGET, FEW) } else { (BUDGET_OF_ARRAYS, FEW_ARRAYS) };
         let share = budget / all.len().max(1);
         let effort = match share {
@@ -443,7 +443,7 @@ impl Search<'_> {
     }
 
     /// Tests operands of different shapes, and large arrays.
-    fn shapes(&mut self, all: &[Case]) -> Result<(), Found> {
+    fn shapes(&mut self, all: &[Case]) -> Result<(), CounterexampleFound> {
         let rule = self.rule;
         let mut fitting: Vec<Vec<DType>> = Vec::new();
         for case in all {
@@ -473,7 +473,7 @@ impl Search<'_> {
     }
 
     /// Tests large arrays in the order of their size, each shape with a sample of dtypes and attributes.
-    fn large(&mut self, cases: &[Case]) -> Result<(), Found> {
+    fn large(&mut self, cases: &[Case]) -> Result<(), CounterexampleFound> {
         let mut by_size: Vec<(usize, &Case)> = cases.iter().map(|case| (cases::elements(case), case)).collect();
         by_size.sort_by_key(|(size, _)| *size);
         let sizes = by_size.chunk_by(|a, b| a.0 == b.0).count();
@@ -505,7 +505,7 @@ impl Search<'_> {
         }
     }
 
-    fn try_case(&mut self, case: &Case, effort: Effort) -> Result<(), Found> {
+    fn try_case(&mut self, case: &Case, effort: Effort) -> Result<(), CounterexampleFound> {
         let all: Vec<Vec<Datum>> = points(self.rule, case, effort).collect();
         let scalars = |point: &Vec<Datum>| point.iter().map(Datum::as_scalar).collect::<Option<Vec<Scalar>>>();
         if is_elementwise(self.rule)
@@ -517,7 +517,7 @@ impl Search<'_> {
     }
 
     /// Tests an elementwise rule on all values in one batch, and again one by one where the bits differ.
-    fn try_scalars(&mut self, case: &Case, all: Vec<Vec<Scalar>>) -> Result<(), Found> {
+    fn try_scalars(&mut self, case: &Case, all: Vec<Vec<Scalar>>) -> Result<(), CounterexampleFound> {
         if all.is_empty() {
             return Ok(());
         }
@@ -539,7 +539,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    fn try_point(&mut self, case: &Case, point: &[Datum]) -> Result<(), Found> {
+    fn try_point(&mut self, case: &Case, point: &[Datum]) -> Result<(), CounterexampleFound> {
         match Trial::new(self.rule, &case.attrs, point).compared() {
             Compared::LeftOut => Ok(()),
             Compared::Same => {
@@ -548,7 +548,7 @@ impl Search<'_> {
             }
             Compared::Differ(example) => {
                 self.found.counterexample = Some(*example);
-                Err(Found)
+                Err(CounterexampleFound)
             }
         }
     }

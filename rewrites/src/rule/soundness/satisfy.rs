@@ -49,7 +49,7 @@ pub(super) fn satisfying(rule: &Rule, case: &Case, starts: &[Vec<Scalar>]) -> Ve
             if found.len() >= MAX_GOALS || seen[node][usize::from(truth)] {
                 continue;
             }
-            let goal = Goal { rule, case, node, truth };
+            let goal = BoolGoal { rule, case, node, truth };
             let mut starts = [&zeros].into_iter().chain(starts).take(STARTS);
             let Some(point) = starts.find_map(|start| goal.reached(start)) else { continue };
             if let Some(terms) = Batch::new(rule, case, std::slice::from_ref(&point)).evaluated() {
@@ -73,14 +73,14 @@ fn truths(rule: &Rule, node: NodeId, terms: &[Option<Evaluated>]) -> Option<Vec<
 }
 
 /// A bool term that is to have a value.
-struct Goal<'a> {
+struct BoolGoal<'a> {
     rule: &'a Rule,
     case: &'a Case,
     node: NodeId,
     truth: bool,
 }
 
-impl Goal<'_> {
+impl BoolGoal<'_> {
     /// Moves one variable after the other until the goal is reached. Where no move is nearer, one that is as
     /// near leads on, to values that were not visited yet.
     fn reached(&self, start: &[Scalar]) -> Option<Vec<Scalar>> {

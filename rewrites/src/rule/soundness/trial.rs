@@ -33,7 +33,7 @@ pub(super) enum Compared {
 }
 
 /// The values of a rule's terms, evaluated on demand.
-type Terms = Vec<Option<Vec<Datum>>>;
+type TermValues = Vec<Option<Vec<Datum>>>;
 
 impl<'a> Trial<'a> {
     pub fn new(rule: &'a Rule, attrs: &'a [Option<Attr>], point: &'a [Datum]) -> Trial<'a> {
@@ -50,7 +50,7 @@ impl<'a> Trial<'a> {
     /// Computes both sides and compares them.
     pub fn compared(&self) -> Compared {
         let rule = self.rule;
-        let mut terms: Terms = vec![None; rule.nodes.len()];
+        let mut terms: TermValues = vec![None; rule.nodes.len()];
         let mut patterns = Vec::new();
         for root in rule.pattern_roots() {
             let Ok(results) = self.all_results(root, &mut terms) else { return Compared::LeftOut };
@@ -94,7 +94,7 @@ impl<'a> Trial<'a> {
     }
 
     /// The value of one side of the template. A scalar that replaces an array is broadcast.
-    fn template(&self, rhs: NodeId, pattern: &Datum, terms: &mut Terms) -> Result<Datum, String> {
+    fn template(&self, rhs: NodeId, pattern: &Datum, terms: &mut TermValues) -> Result<Datum, String> {
         let scalar = match &self.rule.nodes[rhs] {
             Node::Literal(literal) => literal.at(pattern.dtype()).ok_or("it has no value")?,
             _ => match self.value(rhs, terms)? {
@@ -111,7 +111,7 @@ impl<'a> Trial<'a> {
         }
     }
 
-    fn value(&self, node: NodeId, terms: &mut Terms) -> Result<Datum, String> {
+    fn value(&self, node: NodeId, terms: &mut TermValues) -> Result<Datum, String> {
         match &self.rule.nodes[node] {
             Node::Var(var) => Ok(self.point[*var].clone()),
             Node::Literal(_) => Err("a literal has no dtype of its own".to_string()),
@@ -123,7 +123,7 @@ impl<'a> Trial<'a> {
     }
 
     /// All results of an op.
-    fn all_results(&self, node: NodeId, terms: &mut Terms) -> Result<Vec<Datum>, String> {
+    fn all_results(&self, node: NodeId, terms: &mut TermValues) -> Result<Vec<Datum>, String> {
         if let Some(known) = &terms[node] {
             return Ok(known.clone());
         }
@@ -171,13 +171,13 @@ impl<'a> Trial<'a> {
         }
     }
 
-    fn has(&self, terms: &Terms, test: impl Fn(f64) -> bool) -> bool {
+    fn has(&self, terms: &TermValues, test: impl Fn(f64) -> bool) -> bool {
         let is = |value: &Datum| parts(value).any(&test);
         self.point.iter().any(is) || terms.iter().flatten().flatten().any(is)
     }
 
     /// Whether the liberties exclude these values.
-    fn left_out(&self, terms: &Terms) -> bool {
+    fn left_out(&self, terms: &TermValues) -> bool {
         let liberties = self.rule.liberties;
         liberties.contains(Liberties::NO_NAN) && self.has(terms, f64::is_nan)
             || liberties.contains(Liberties::NO_INF) && self.has(terms, f64::is_infinite)
@@ -185,7 +185,7 @@ impl<'a> Trial<'a> {
 
     /// Whether another rounding may change the result without bound: a term overflowed, underflowed, or is
     /// subnormal.
-    fn is_lossy(&self, terms: &Terms) -> bool {
+    fn is_lossy(&self, terms: &TermValues) -> bool {
         let smallest = |value: &Datum| {
             if matches!(value.dtype(), DType::F32 | DType::C64) { f32::MIN_POSITIVE as f64 } else { f64::MIN_POSITIVE }
         };
@@ -195,7 +195,7 @@ impl<'a> Trial<'a> {
     }
 
     /// The difference that the liberties allow, relative to the largest term.
-    fn allowance(&self, terms: &Terms) -> f64 {
+    fn allowance(&self, terms: &TermValues) -> f64 {
         let liberties = self.rule.liberties;
         let roundings = match liberties {
             _ if liberties.contains(Liberties::APPROXIMATE) => TOLERANCE.max(self.roundings.get()),
@@ -207,7 +207,7 @@ impl<'a> Trial<'a> {
     }
 
     /// The coarsest unit of rounding of the ops that round.
-    fn unit(&self, terms: &Terms) -> f64 {
+    fn unit(&self, terms: &TermValues) -> f64 {
         let unit = |dtype: DType| match dtype {
             DType::F32 | DType::C64 => f32::EPSILON as f64,
             DType::F64 | DType::C128 => f64::EPSILON,
@@ -219,7 +219,7 @@ impl<'a> Trial<'a> {
     }
 
     /// The largest finite term. A variable counts if it is a side of the template.
-    fn largest(&self, terms: &Terms) -> f64 {
+    fn largest(&self, terms: &TermValues) -> f64 {
         let values = terms.iter().flatten().flatten();
         let direct = self.rule.rhs.iter().filter_map(|&rhs| match &self.rule.nodes[rhs] {
             Node::Var(var) => self.point.get(*var),
@@ -230,7 +230,7 @@ impl<'a> Trial<'a> {
 
     /// The largest finite term over all signs of the operands: a bound on terms without cancellation, also
     /// inside reductions.
-    fn largest_of_any_signs(&self, terms: &Terms) -> f64 {
+    fn largest_of_any_signs(&self, terms: &TermValues) -> f64 {
         let floats: Vec<usize> = (0..self.point.len()).filter(|&var| is_float(&self.point[var])).collect();
         let signs = 1u32 << floats.len().min(MAX_SIGNED);
         let mut largest = self.largest(terms);
@@ -241,7 +241,7 @@ impl<'a> Trial<'a> {
                 self.point.iter().enumerate().map(|(var, value)| with_sign(value, sign(var))).collect();
             let Some(point) = point else { return largest };
             let trial = Trial::new(self.rule, self.attrs, &point);
-            let mut terms: Terms = vec![None; self.rule.nodes.len()];
+            let mut terms: TermValues = vec![None; self.rule.nodes.len()];
             let mut sides = self.rule.pattern_roots().chain(self.rule.rhs.iter().copied());
             if sides.all(|side| {
                 !matches!(self.rule.nodes[side], Node::Op(_)) || trial.all_results(side, &mut terms).is_ok()

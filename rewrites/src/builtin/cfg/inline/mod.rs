@@ -35,16 +35,16 @@ register_rewrite!(INLINE);
 const LARGE: usize = 4096;
 
 /// A call that may be replaced.
-pub struct Found {
+pub struct InlinedCall {
     call: Inst,
     callee: Name,
     symbols: Symbols,
 }
 
 impl RootRewrite for Inline {
-    type Match = Found;
+    type Match = InlinedCall;
 
-    fn matches(&self, cx: &MatchCx<'_>, call: Inst) -> Result<Found, NoMatch> {
+    fn matches(&self, cx: &MatchCx<'_>, call: Inst) -> Result<InlinedCall, NoMatch> {
         let func = cx.func();
         let data = func.inst(call);
         let name = data.attrs.func("callee").ok_or(NoMatch::quiet())?;
@@ -63,10 +63,10 @@ impl RootRewrite for Inline {
         if data.args.iter().zip(passed).any(|(&arg, passed)| passed && cx.is_written(arg)) {
             return Err(NoMatch::because("what the call gives back as it got it is stored to"));
         }
-        Ok(Found { call, callee: name, symbols })
+        Ok(InlinedCall { call, callee: name, symbols })
     }
 
-    fn apply(&self, found: Found, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+    fn apply(&self, found: InlinedCall, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
         let loc = rw.func().inst(found.call).loc;
         let done = copy::copy(rw, found.call, found.callee, &found.symbols);
         rw.remark(loc, format!("`@{}` is inlined", found.callee));

@@ -32,7 +32,7 @@ const MOST_AXES: usize = 64;
 const MOST_INSTS: usize = 4096;
 
 /// A set of axes.
-type Axes = u64;
+type AxisSet = u64;
 
 impl RootRewrite for RepeatedValues {
     type Match = (Inst, Vec<Taken>);
@@ -68,7 +68,7 @@ impl RootRewrite for RepeatedValues {
 }
 
 /// A value as an array along its axes.
-fn apart(expr: &ArrayExpr, (value, axes): (u32, Axes)) -> Taken {
+fn apart(expr: &ArrayExpr, (value, axes): (u32, AxisSet)) -> Taken {
     let along = (0..expr.axes.len() as u32).filter(|axis| axes >> axis & 1 == 1).collect();
     let dtype = expr.body.insts[value as usize].dtypes[0];
     Taken { value: BodyRef::Inst(value, 0), dtype, along, guard: Vec::new() }
@@ -76,12 +76,12 @@ fn apart(expr: &ArrayExpr, (value, axes): (u32, Axes)) -> Taken {
 
 /// The values to materialize: they vary along some axes only, have a user that varies along more, take
 /// longer to compute than to read, and have no operand that may fail.
-fn repeated(expr: &ArrayExpr, may_fail: impl Fn(&Operand) -> bool) -> Vec<(u32, Axes)> {
+fn repeated(expr: &ArrayExpr, may_fail: impl Fn(&Operand) -> bool) -> Vec<(u32, AxisSet)> {
     // An axis of one point repeats nothing.
     let several = |axis: &Axis| axis.hi.as_ref().and_then(SymExpr::as_constant) != Some(1);
     let all = expr.axes.iter().enumerate().filter(|(_, axis)| several(axis)).fold(0, |axes, (n, _)| axes | 1 << n);
     // Every kernel computes a value that varies along outer axes only once for each of their points.
-    let repeats = |axes: Axes| {
+    let repeats = |axes: AxisSet| {
         let inside = axes & all;
         inside != 0 && all & !inside & ((1 << inside.ilog2()) - 1) != 0
     };
@@ -133,7 +133,7 @@ fn repeated(expr: &ArrayExpr, may_fail: impl Fn(&Operand) -> bool) -> Vec<(u32, 
 }
 
 /// The axes that an operand varies along.
-fn along(operand: &Operand, all: Axes) -> Axes {
+fn along(operand: &Operand, all: AxisSet) -> AxisSet {
     let found = operand.index.iter().any(|index| index.expr.form().is_none());
     match operand.source {
         Source::Array(_) | Source::Scalar(_) if !found => {

@@ -3,7 +3,7 @@
 use super::siblings::{Together, put_together, together};
 use crate::builtin::cannot_fail::cannot_fail;
 use crate::builtin::fusion::cost::{LARGE, cycles_in_common, width};
-use crate::builtin::fusion::node::Node;
+use crate::builtin::fusion::node::FusedExpr;
 use crate::builtin::fusion::reduction::reduce_fusion::takes_in;
 use crate::prelude::*;
 use rewright_ir::ArrayExpr;
@@ -53,8 +53,8 @@ impl RootRewrite for ExprSiblings {
         if !fits(root) {
             return Err(NoMatch::quiet());
         }
-        let node = |inst| if fits(inst) { Node::pointwise(cx, inst) } else { None };
-        let may_fail = |node: &Node| !node.of.iter().all(|&inst| cannot_fail(cx.func(), inst));
+        let node = |inst| if fits(inst) { FusedExpr::pointwise(cx, inst) } else { None };
+        let may_fail = |node: &FusedExpr| !node.of.iter().all(|&inst| cannot_fail(cx.func(), inst));
         // Memoizes the answer for each instruction.
         let known: RefCell<SmallVec<[(Inst, bool); 8]>> = RefCell::default();
         let is_reduced = |inst: Inst| {
@@ -65,7 +65,7 @@ impl RootRewrite for ExprSiblings {
                 is
             })
         };
-        let joins = |node: &Node, other: &Node| match may_fail(other) {
+        let joins = |node: &FusedExpr, other: &FusedExpr| match may_fail(other) {
             true => Err(NoMatch::because(
                 "it may fail, as extents may differ or by what is computed: it does not move to what reads the same array",
             )),
@@ -81,7 +81,7 @@ impl RootRewrite for ExprSiblings {
 
 /// Whether two nodes can be fused: they share an array read element by element, all reads index the axes in
 /// order, and a register holds equally many values of both.
-fn join(node: &Node, other: &Node) -> Result<(), NoMatch> {
+fn join(node: &FusedExpr, other: &FusedExpr) -> Result<(), NoMatch> {
     let rank = node.expr.axes.len();
     let mut whole = node.arrays().filter(|(_, index)| index.len() == rank);
     let reason = match () {
@@ -106,11 +106,11 @@ fn join(node: &Node, other: &Node) -> Result<(), NoMatch> {
 /// saves more.
 fn leave_to_reductions(
     cx: &MatchCx<'_>,
-    node: &Node,
-    other: &Node,
+    node: &FusedExpr,
+    other: &FusedExpr,
     is_reduced: &dyn Fn(Inst) -> bool,
 ) -> Result<(), NoMatch> {
-    let is_taken_in = |node: &Node| node.of.iter().all(|&inst| is_reduced(inst));
+    let is_taken_in = |node: &FusedExpr| node.of.iter().all(|&inst| is_reduced(inst));
     let taken = match (is_taken_in(node), is_taken_in(other)) {
         (false, false) => return Ok(()),
         (true, true) => return Err(NoMatch::because("it and what else is computed of the array are what is reduced")),

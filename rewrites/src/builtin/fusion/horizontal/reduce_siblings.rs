@@ -3,7 +3,7 @@
 use super::siblings::{Together, put_together, together};
 use crate::builtin::fusion::cost::{LARGE, width};
 use crate::builtin::fusion::legality::goes_in_sequence;
-use crate::builtin::fusion::node::Node;
+use crate::builtin::fusion::node::FusedExpr;
 use crate::builtin::fusion::reduction::reduction_node::along_any;
 use crate::prelude::*;
 use rewright_ir::ArrayExpr;
@@ -51,7 +51,7 @@ impl RootRewrite for ReduceSiblings {
 }
 
 /// The instruction as a node of reductions.
-fn reductions(cx: &MatchCx<'_>, inst: Inst) -> Option<Node> {
+fn reductions(cx: &MatchCx<'_>, inst: Inst) -> Option<FusedExpr> {
     if may_join(cx, inst) { along_any(cx, inst) } else { None }
 }
 
@@ -62,7 +62,7 @@ fn may_join(cx: &MatchCx<'_>, inst: Inst) -> bool {
 }
 
 /// Whether a register holds equally many values of both, and kernels can keep both accumulators.
-fn join(node: &Node, other: &Node) -> Result<(), NoMatch> {
+fn join(node: &FusedExpr, other: &FusedExpr) -> Result<(), NoMatch> {
     let lowers = node.is_rows() || (is_kept_in_memory(&node.expr) && is_kept_in_memory(&other.expr));
     let reason = match () {
         () if width(&node.expr) != width(&other.expr) => {

@@ -2,7 +2,7 @@
 
 use crate::builtin::cannot_fail::cannot_fail;
 use crate::builtin::fusion::legality::{NEAR, block_order, is_still_between, is_there};
-use crate::builtin::fusion::node::Node;
+use crate::builtin::fusion::node::FusedExpr;
 use crate::builtin::redundancy::dce::is_unneeded;
 use crate::prelude::*;
 use rewright_ir::{ArrayExpr, Attr};
@@ -27,8 +27,8 @@ pub struct Together {
 pub(super) fn together(
     cx: &MatchCx<'_>,
     root: Inst,
-    node: impl Fn(Inst) -> Option<Node>,
-    joins: impl Fn(&Node, &Node) -> Result<(), NoMatch>,
+    node: impl Fn(Inst) -> Option<FusedExpr>,
+    joins: impl Fn(&FusedExpr, &FusedExpr) -> Result<(), NoMatch>,
 ) -> Result<Box<Together>, NoMatch> {
     let node = |inst| node(inst).filter(|_| is_still(cx, inst) && !is_unneeded(cx, inst));
     let all = siblings(cx, root);
@@ -39,10 +39,10 @@ pub(super) fn together(
     let mut own = Some(node(root).ok_or(NoMatch::quiet())?);
     let starts = all.iter().take_while(|&&inst| inst != root).count();
     let nodes = all.iter().map(|&inst| if inst == root { own.take() } else { node(inst) });
-    let nodes: SmallVec<[Option<Node>; 4]> = nodes.collect();
+    let nodes: SmallVec<[Option<FusedExpr>; 4]> = nodes.collect();
     let mut apart = NoMatch::quiet();
     for start in 0..=starts {
-        let joins = |node: &Node, other: &Node| match joins(node, other) {
+        let joins = |node: &FusedExpr, other: &FusedExpr| match joins(node, other) {
             Ok(()) => true,
             Err(reason) => {
                 // The later one of a pair reports the reason.
@@ -84,7 +84,11 @@ pub(super) fn put_together(found: Together, what: &str, rw: &mut Rewriter<'_>) -
 }
 
 /// The first node fused with those that can be computed at its position, if there are any.
-fn from_first(cx: &MatchCx<'_>, all: &[Option<Node>], mut joins: impl FnMut(&Node, &Node) -> bool) -> Option<Node> {
+fn from_first(
+    cx: &MatchCx<'_>,
+    all: &[Option<FusedExpr>],
+    mut joins: impl FnMut(&FusedExpr, &FusedExpr) -> bool,
+) -> Option<FusedExpr> {
     let func = cx.func();
     let (Some(alone), later) = all.split_first()? else { return None };
     let first = alone.of[0];

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 /// One or several instructions as one expression.
 #[derive(Clone)]
-pub(crate) struct Node {
+pub(crate) struct FusedExpr {
     pub(crate) of: SmallVec<[Inst; 2]>,
     pub(crate) expr: ArrayExpr,
     pub(crate) args: Vec<Value>,
@@ -16,12 +16,12 @@ pub(crate) struct Node {
     pub(crate) results: Vec<Value>,
 }
 
-impl Node {
+impl FusedExpr {
     /// The instruction as a node, if it computes each element of its results independently.
-    pub(crate) fn pointwise(cx: &MatchCx<'_>, inst: Inst) -> Option<Node> {
+    pub(crate) fn pointwise(cx: &MatchCx<'_>, inst: Inst) -> Option<FusedExpr> {
         let data = cx.func().inst(inst);
         let expr = data.attrs.expr().filter(|expr| is_pointwise(expr) && !is_scheduled(data))?;
-        Some(Node {
+        Some(FusedExpr {
             of: [inst].into_iter().collect(),
             args: data.args.to_vec(),
             results: data.results.to_vec(),
@@ -50,13 +50,13 @@ impl Node {
     }
 
     /// True if both nodes read an array at the same positions.
-    pub(crate) fn reads_as(&self, other: &Node) -> bool {
+    pub(crate) fn reads_as(&self, other: &FusedExpr) -> bool {
         self.arrays().any(|place| other.arrays().any(|known| known == place))
     }
 
     /// Fuses two nodes if they have the same axes and combine in a common order; returns the first one
     /// unchanged otherwise.
-    pub(crate) fn joined(mut self, other: Node) -> Node {
+    pub(crate) fn joined(mut self, other: FusedExpr) -> FusedExpr {
         let alike = self.expr.axes.len() == other.expr.axes.len()
             && self.expr.axes.iter().zip(&other.expr.axes).all(|(a, b)| (&a.hi, a.kind) == (&b.hi, b.kind))
             && self.expr.axes.iter().all(|axis| axis.hi.is_some());

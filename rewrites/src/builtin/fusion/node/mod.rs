@@ -7,4 +7,4 @@ mod expression;
 pub(crate) mod materialize;
 pub mod node_results;
 
-pub(crate) use expression::{Node, append, dtype_of};
+pub(crate) use expression::{FusedExpr, append, dtype_of};

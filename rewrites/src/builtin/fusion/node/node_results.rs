@@ -78,7 +78,7 @@ fn smaller(cx: &MatchCx<'_>, root: Inst) -> Option<Smaller> {
     if expr.reductions.iter().any(from_arrays) || data.results.iter().any(fixed) {
         return None;
     }
-    let numbers = Numbers::of(expr);
+    let numbers = EqualValues::of(expr);
     let (results, kept) = numbers.kept(expr, |n| func.use_count(data.results[n]) > 0);
     // A node without results is left to `dce`.
     if kept.is_empty() || (kept.len() == expr.outs.len() && !unread() && !numbers.has_equal_reductions()) {
@@ -90,18 +90,18 @@ fn smaller(cx: &MatchCx<'_>, root: Inst) -> Option<Smaller> {
 }
 
 /// The equal values of a node.
-struct Numbers {
+struct EqualValues {
     /// For each accumulator the first one that equals it.
     accumulators: Vec<u32>,
     /// For each result its value.
     values: Vec<BodyRef>,
 }
 
-impl Numbers {
-    fn of(expr: &ArrayExpr) -> Numbers {
+impl EqualValues {
+    fn of(expr: &ArrayExpr) -> EqualValues {
         let yields = numbered(&expr.body, &expr.operands, |n| n);
         if expr.reductions.is_empty() {
-            return Numbers { accumulators: Vec::new(), values: yields };
+            return EqualValues { accumulators: Vec::new(), values: yields };
         }
         let mut accumulators: Vec<u32> = Vec::new();
         let mut known: Vec<(&Reduction, &[BodyRef], u32)> = Vec::new();
@@ -120,7 +120,7 @@ impl Numbers {
             Some(finish) => numbered(finish, &expr.operands, first),
             None => (0..expr.outs.len() as u32).map(|n| BodyRef::Acc(first(n))).collect(),
         };
-        Numbers { accumulators, values }
+        EqualValues { accumulators, values }
     }
 
     fn has_equal_reductions(&self) -> bool {
@@ -155,7 +155,7 @@ fn is_same(a: &Reduction, b: &Reduction) -> bool {
 }
 
 /// An op's address, and its operands.
-type Key = (usize, SmallVec<[BodyRef; 3]>);
+type OpKey = (usize, SmallVec<[BodyRef; 3]>);
 
 /// The values that a body yields, each replaced by the first value that equals it.
 fn numbered(body: &Body, operands: &[Operand], accumulator: impl Fn(u32) -> u32) -> Vec<BodyRef> {
@@ -171,7 +171,7 @@ fn numbered(body: &Body, operands: &[Operand], accumulator: impl Fn(u32) -> u32)
         BodyRef::Operand(n) => BodyRef::Operand(operand(n)),
         other => other,
     };
-    let mut known: FxHashMap<Key, SmallVec<[u32; 1]>> = FxHashMap::default();
+    let mut known: FxHashMap<OpKey, SmallVec<[u32; 1]>> = FxHashMap::default();
     for (n, inst) in body.insts.iter().enumerate() {
         let n = n as u32;
         let BodyInst { op: BodyOp::Op(op, attrs), args, dtypes, .. } = inst else {
@@ -194,7 +194,7 @@ fn numbered(body: &Body, operands: &[Operand], accumulator: impl Fn(u32) -> u32)
 }
 
 /// The node with only the kept results and the values that they need.
-fn without(expr: &ArrayExpr, kept: &[usize], numbers: &Numbers, args: &mut Vec<Value>) -> ArrayExpr {
+fn without(expr: &ArrayExpr, kept: &[usize], numbers: &EqualValues, args: &mut Vec<Value>) -> ArrayExpr {
     let mut expr = expr.clone();
     let outs = kept.iter().map(|&n| expr.outs[n].clone()).collect();
     expr.outs = outs;
@@ -219,7 +219,7 @@ fn names_arguments(expr: &ArrayExpr) -> bool {
 }
 
 /// Keeps only the reductions that the kept results need.
-fn keep_reductions(expr: &mut ArrayExpr, kept: &[usize], numbers: &Numbers) {
+fn keep_reductions(expr: &mut ArrayExpr, kept: &[usize], numbers: &EqualValues) {
     let all = numbers.accumulators.len() as u32;
     let mut finish =
         expr.finish.take().unwrap_or(Body { insts: Vec::new(), yields: (0..all).map(BodyRef::Acc).collect() });

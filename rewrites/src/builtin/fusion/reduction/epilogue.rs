@@ -1,12 +1,12 @@
 //! Moves the elementwise consumer of a reduction's results into the epilogue of the reduction's node, which its
 //! expression calls the finisher.
 
-use crate::builtin::fusion::node::{Node, append};
+use crate::builtin::fusion::node::{FusedExpr, append};
 use crate::prelude::*;
 use rewright_ir::expr::{Affine, AxisKind, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr};
 use rewright_ir::{ArrayExpr, Dim};
 
-impl Node {
+impl FusedExpr {
     /// True if the result has one point.
     pub(super) fn is_total(&self) -> bool {
         self.expr.axes.iter().all(|axis| axis.kind == AxisKind::Reduce)

@@ -52,7 +52,7 @@ const FEW: u64 = 1 << 17;
 const MOST_USERS: usize = 16;
 
 /// The instructions that become one pass.
-pub struct Found {
+pub struct Variance {
     array: Value,
     /// The sum, and the sum of squared differences, which comes later in the same block.
     total: Inst,
@@ -60,9 +60,9 @@ pub struct Found {
 }
 
 impl RootRewrite for OnePassVariance {
-    type Match = Found;
+    type Match = Variance;
 
-    fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Found, NoMatch> {
+    fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Variance, NoMatch> {
         let func = cx.func();
         let square = summed(func, root).ok_or(NoMatch::quiet())?;
         let difference = squared(func, square).ok_or(NoMatch::quiet())?;
@@ -71,13 +71,13 @@ impl RootRewrite for OnePassVariance {
         if summed(func, total) != Some(array) {
             return Err(NoMatch::quiet());
         }
-        if let Some(why) = obstacle(cx, &Found { array, total, spread: root }, [difference, square], count) {
+        if let Some(why) = obstacle(cx, &Variance { array, total, spread: root }, [difference, square], count) {
             return Err(NoMatch::because(format!("two passes: {why}")).at(func.inst(root).loc));
         }
-        Ok(Found { array, total, spread: root })
+        Ok(Variance { array, total, spread: root })
     }
 
-    fn apply(&self, Found { array, total, spread }: Found, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+    fn apply(&self, Variance { array, total, spread }: Variance, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
         let dtype = rw.func().ty(array).dtype();
         let loc = rw.func().inst(spread).loc;
         rw.set_point(Point::Before(total));
@@ -108,7 +108,12 @@ impl RootRewrite for OnePassVariance {
 }
 
 /// Why a sum of squared differences from a quotient does not become one pass.
-fn obstacle(cx: &MatchCx<'_>, found: &Found, [difference, square]: [Value; 2], count: Count) -> Option<&'static str> {
+fn obstacle(
+    cx: &MatchCx<'_>,
+    found: &Variance,
+    [difference, square]: [Value; 2],
+    count: Count,
+) -> Option<&'static str> {
     let (func, ty) = (cx.func(), cx.func().ty(found.array));
     let dims = ty.dims();
     let is_stretched = func.def_inst(found.array).is_some_and(|inst| func.inst(inst).op.name == "broadcast_in_dim");

@@ -4,7 +4,7 @@ use super::reduce_fusion::takes_in;
 use super::reduction_node::{along_rows, reduces};
 use crate::builtin::fusion::cost::is_large;
 use crate::builtin::fusion::legality::{is_pointwise, may_move};
-use crate::builtin::fusion::node::Node;
+use crate::builtin::fusion::node::FusedExpr;
 use crate::prelude::*;
 use rewright_ir::expr::{BodyInst, BodyOp};
 use rewright_ir::ops::reduced::Reduced;
@@ -48,14 +48,14 @@ const FUNCTION: u32 = 10;
 const COMPLEX_FUNCTION: u32 = 8;
 
 /// The fused node.
-pub struct Finished {
+pub struct FusedConsumer {
     reductions: SmallVec<[Inst; 2]>,
     expr: ArrayExpr,
     args: Vec<Value>,
 }
 
 impl RootRewrite for ReduceFinish {
-    type Match = (Inst, Box<Finished>);
+    type Match = (Inst, Box<FusedConsumer>);
 
     fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
         let func = cx.func();
@@ -74,7 +74,7 @@ impl RootRewrite for ReduceFinish {
         if defs.iter().any(|&inst| takes_in_operand(cx, inst)) {
             return Err(NoMatch::quiet());
         }
-        let mut node: Option<Node> = None;
+        let mut node: Option<FusedExpr> = None;
         for inst in defs {
             if node.as_ref().is_some_and(|node| node.of.contains(&inst)) || !may_join(cx, inst, root) {
                 continue;
@@ -96,11 +96,11 @@ impl RootRewrite for ReduceFinish {
         }
         let reductions = node.of.clone();
         let (expr, args) = node.finished(func, reader, &data.args).ok_or(NoMatch::quiet())?;
-        Ok((root, Box::new(Finished { reductions, expr, args })))
+        Ok((root, Box::new(FusedConsumer { reductions, expr, args })))
     }
 
     fn apply(&self, (root, found): Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
-        let Finished { reductions, expr, args } = *found;
+        let FusedConsumer { reductions, expr, args } = *found;
         let loc = rw.func().inst(root).loc;
         rw.set_point(Point::Before(root));
         rw.set_loc(loc);

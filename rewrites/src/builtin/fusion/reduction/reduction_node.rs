@@ -3,7 +3,7 @@
 use super::reduce_fusion::takes_in;
 use crate::builtin::fusion::cost::is_large;
 use crate::builtin::fusion::legality::is_scheduled;
-use crate::builtin::fusion::node::Node;
+use crate::builtin::fusion::node::FusedExpr;
 use crate::prelude::*;
 use rewright_ir::expr::{AxisKind, Init, SymExpr, Write};
 use rewright_ir::ops::reduced::Reduced;
@@ -18,7 +18,7 @@ pub(crate) fn reduces(func: &Function, inst: Inst) -> bool {
 
 /// The instruction as a node, if it is a reduction along any axes that covers all points, with axes that
 /// start at 0.
-pub(crate) fn along_any(cx: &MatchCx<'_>, inst: Inst) -> Option<Node> {
+pub(crate) fn along_any(cx: &MatchCx<'_>, inst: Inst) -> Option<FusedExpr> {
     let func = cx.func();
     let data = func.inst(inst);
     let expr: Cow<'_, ArrayExpr> = match data.attrs.expr() {
@@ -37,7 +37,7 @@ pub(crate) fn along_any(cx: &MatchCx<'_>, inst: Inst) -> Option<Node> {
     let zero = SymExpr::default();
     let from_zero = expr.axes.iter().all(|axis| axis.lo == zero);
     let simple = plain && from_zero && reduces && expr.guard.is_empty();
-    (simple && !is_scheduled(data) && !starts_from_operand(data)).then(|| Node {
+    (simple && !is_scheduled(data) && !starts_from_operand(data)).then(|| FusedExpr {
         of: [inst].into_iter().collect(),
         args: data.args.to_vec(),
         results: data.results.to_vec(),
@@ -46,8 +46,8 @@ pub(crate) fn along_any(cx: &MatchCx<'_>, inst: Inst) -> Option<Node> {
 }
 
 /// The node of a reduction along rows, or along all axes as one row.
-pub(crate) fn along_rows(cx: &MatchCx<'_>, inst: Inst) -> Option<Node> {
-    along_any(cx, inst).filter(Node::is_rows)
+pub(crate) fn along_rows(cx: &MatchCx<'_>, inst: Inst) -> Option<FusedExpr> {
+    along_any(cx, inst).filter(FusedExpr::is_rows)
 }
 
 /// True if `reduce-fusion` fuses the reduced value's producer with its reductions, which has to happen

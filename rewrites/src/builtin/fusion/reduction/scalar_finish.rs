@@ -37,7 +37,7 @@ const MOST_USES: usize = 4;
 const MOST_TAKEN: usize = 16;
 
 /// The fused node.
-pub struct Finished {
+pub struct FusedScalar {
     /// The operation that reads the scalar.
     reader: Inst,
     /// The reduction, and the `item` that reads its array; only the reduction if it gives a scalar.
@@ -47,14 +47,14 @@ pub struct Finished {
 }
 
 impl RootRewrite for ScalarFinish {
-    type Match = Box<Finished>;
+    type Match = Box<FusedScalar>;
 
     fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
         finished(cx, root).map(Box::new).ok_or(NoMatch::quiet())
     }
 
     fn apply(&self, found: Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
-        let Finished { reader, gone, expr, args } = *found;
+        let FusedScalar { reader, gone, expr, args } = *found;
         let loc = rw.func().inst(reader).loc;
         rw.set_point(Point::Before(reader));
         rw.set_loc(loc);
@@ -71,7 +71,7 @@ impl RootRewrite for ScalarFinish {
 }
 
 /// The fused node for a scalar that is the result of a reduction.
-fn finished(cx: &MatchCx<'_>, root: Inst) -> Option<Finished> {
+fn finished(cx: &MatchCx<'_>, root: Inst) -> Option<FusedScalar> {
     let func = cx.func();
     let &[value] = &func.inst(root).results[..] else { return None };
     let reader = only_user(cx, value).filter(|&reader| may_finish(func, reader))?;
@@ -98,7 +98,7 @@ fn finished(cx: &MatchCx<'_>, root: Inst) -> Option<Finished> {
     let args: Vec<Value> = args.collect();
     let (expr, args) = node.finished(func, &pointwise(func, reader, array, &args), &args)?;
     let gone = if reduction == root { SmallVec::from_slice(&[root]) } else { SmallVec::from_slice(&[root, reduction]) };
-    Some(Finished { reader, gone, expr, args })
+    Some(FusedScalar { reader, gone, expr, args })
 }
 
 /// True if other operands of the operation may prevent the reduction's fusion with a sibling. Operands that

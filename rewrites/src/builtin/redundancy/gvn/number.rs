@@ -1,6 +1,6 @@
 //! Numbers of values: values with the same number always hold the same where both are defined.
 
-use super::super::cse::{Key, Operand};
+use super::super::cse::{Key, VersionedValue};
 use crate::prelude::*;
 use rewright_ir::{InstData, ValueDef};
 use rustc_hash::FxHashMap;
@@ -36,7 +36,7 @@ impl Numbers {
 
 /// An event that changes the content of values that are stored to.
 #[derive(PartialEq, Eq, Hash)]
-enum Event {
+enum ContentEvent {
     /// An instruction that stores.
     Write(Inst),
     /// Paths with different contents meet at a block.
@@ -47,7 +47,7 @@ enum Event {
 type Contents = SmallVec<[u64; SLOTS]>;
 
 /// A block parameter, as the operands that the branches to its block pass for it.
-type Phi = (Block, SmallVec<[Operand; 2]>);
+type Phi = (Block, SmallVec<[VersionedValue; 2]>);
 
 struct Numbering<'a> {
     cx: MatchCx<'a>,
@@ -56,7 +56,7 @@ struct Numbering<'a> {
     branches: FxHashMap<Block, Vec<(Block, &'a InstData, usize)>>,
     /// The slots of the values that are stored to.
     slots: FxHashMap<Value, usize>,
-    events: FxHashMap<Event, u64>,
+    events: FxHashMap<ContentEvent, u64>,
     /// The contents at the ends of blocks.
     ends: FxHashMap<Block, Contents>,
 }
@@ -116,7 +116,7 @@ impl<'a> Numbering<'a> {
         let data = self.cx.func().inst(inst);
         if !data.op.effects.is_empty() {
             for value in self.cx.effects(inst).writes {
-                let event = self.event(Event::Write(inst));
+                let event = self.event(ContentEvent::Write(inst));
                 self.slots.get(&value).into_iter().for_each(|&slot| contents[slot] = event);
             }
         }
@@ -137,13 +137,13 @@ impl<'a> Numbering<'a> {
         changed
     }
 
-    fn event(&mut self, event: Event) -> u64 {
+    fn event(&mut self, event: ContentEvent) -> u64 {
         let next = self.events.len() as u64 + 2;
         *self.events.entry(event).or_insert(next)
     }
 
     /// The number of an operand, with the content of its slot. A value without a number equals anything.
-    fn operand(&self, value: Value, contents: &[u64]) -> Operand {
+    fn operand(&self, value: Value, contents: &[u64]) -> VersionedValue {
         let number = match self.cx.func().def(value) {
             ValueDef::Const(_) => value,
             _ => self.number.get(&value).copied().unwrap_or_default(),
@@ -157,7 +157,7 @@ impl<'a> Numbering<'a> {
             match self.ends.get(from) {
                 Some(contents) => self.operand(arg, contents),
                 // A branch that has not been visited passes a value without a number.
-                None => Operand::default(),
+                None => VersionedValue::default(),
             }
         });
         (block, args.collect())
@@ -169,7 +169,9 @@ impl<'a> Numbering<'a> {
             return SmallVec::from_elem(1, self.slots.len().min(SLOTS));
         }
         let agreed = self.agreed(block, optimistic);
-        let new = |(slot, agreed): (usize, Option<u64>)| agreed.unwrap_or_else(|| self.event(Event::Meet(block, slot)));
+        let new = |(slot, agreed): (usize, Option<u64>)| {
+            agreed.unwrap_or_else(|| self.event(ContentEvent::Meet(block, slot)))
+        };
         agreed.into_iter().enumerate().map(new).collect()
     }
 

@@ -4,7 +4,7 @@ mod plan;
 mod worth;
 
 use crate::prelude::*;
-use plan::Plan;
+use plan::HoistPlan;
 use rewright_ir::analysis::LoopId;
 use rewright_ir::{Target, Type as ValueType, ValueDef};
 use rustc_hash::FxHashMap;
@@ -33,7 +33,7 @@ static LICM: RewriteDef =
 register_rewrite!(LICM);
 
 impl Rewrite for Licm {
-    type Match = Rc<Plan>;
+    type Match = Rc<HoistPlan>;
 
     fn matches(&self, cx: &MatchCx<'_>, block: Block) -> Result<Self::Match, NoMatch> {
         if cx.func().blocks().len() == 1 {
@@ -43,7 +43,7 @@ impl Rewrite for Licm {
         if !around.is_some_and(|around| cx.func().insts(block).any(|inst| is_invariant(cx, around, inst))) {
             return Err(NoMatch::quiet());
         }
-        let plan = cx.cached(Plan::of);
+        let plan = cx.cached(HoistPlan::of);
         if plan.moves.is_empty() { Err(NoMatch::quiet()) } else { Ok(plan) }
     }
 

@@ -17,15 +17,15 @@ const FEW_LATCHES: usize = 4;
 
 /// The moves in a function.
 #[derive(Default)]
-pub struct Plan {
+pub struct HoistPlan {
     /// The moves, each after those that it depends on.
-    pub moves: Vec<Move>,
+    pub moves: Vec<HoistedInst>,
     /// The loops that instructions are hoisted out of.
     pub ways: Vec<Way>,
 }
 
 /// An instruction that is hoisted out of a loop.
-pub struct Move {
+pub struct HoistedInst {
     pub inst: Inst,
     pub header: Block,
     /// The `del`s of its results in the loop.
@@ -39,9 +39,9 @@ pub struct Way {
     pub from: SmallVec<[Block; 2]>,
 }
 
-impl Plan {
-    pub fn of(cx: &MatchCx<'_>) -> Plan {
-        let mut planner = Planner::new(cx);
+impl HoistPlan {
+    pub fn of(cx: &MatchCx<'_>) -> HoistPlan {
+        let mut planner = HoistPlanner::new(cx);
         let order = cx.dominators().reverse_postorder();
         let mut found: Vec<(Inst, LoopId)> = Vec::new();
         for &block in order {
@@ -61,7 +61,7 @@ impl Plan {
     }
 }
 
-struct Planner<'a> {
+struct HoistPlanner<'a> {
     cx: MatchCx<'a>,
     loops: &'a Loops,
     /// The blocks of the instructions that store to each value.
@@ -72,7 +72,7 @@ struct Planner<'a> {
     preds: FxHashMap<Block, SmallVec<[Block; 2]>>,
 }
 
-impl<'a> Planner<'a> {
+impl<'a> HoistPlanner<'a> {
     fn new(cx: &MatchCx<'a>) -> Self {
         let func = cx.func();
         let mut writers: FxHashMap<Value, SmallVec<[Block; 2]>> = FxHashMap::default();
@@ -84,7 +84,7 @@ impl<'a> Planner<'a> {
                 }
             }
         }
-        Planner {
+        HoistPlanner {
             cx: *cx,
             loops: cx.loops(),
             writers,
@@ -197,14 +197,14 @@ impl<'a> Planner<'a> {
         0
     }
 
-    fn finish(&self, found: &[(Inst, LoopId)]) -> Plan {
+    fn finish(&self, found: &[(Inst, LoopId)]) -> HoistPlan {
         let func = self.cx.func();
-        let mut plan = Plan::default();
+        let mut plan = HoistPlan::default();
         let mut seen: FxHashSet<LoopId> = FxHashSet::default();
         for &(inst, id) in found {
             let header = self.loops.get(id).header;
             let inside = |del: &Inst| func.block_of(*del).is_some_and(|b| self.loops.contains(id, b));
-            plan.moves.push(Move { inst, header, dels: dels(func, inst).filter(inside).collect() });
+            plan.moves.push(HoistedInst { inst, header, dels: dels(func, inst).filter(inside).collect() });
             if seen.insert(id) {
                 let mut from: SmallVec<[Block; 2]> = self.outside(id).collect();
                 from.dedup();

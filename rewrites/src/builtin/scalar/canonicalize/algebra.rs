@@ -1,13 +1,13 @@
 //! Identities of elementwise ops.
 
-use super::{Better, Root, dtypes_of};
+use super::{Replacement, Root, dtypes_of};
 use crate::prelude::*;
 use rewright_ir::op::Traits;
 use rewright_ir::{Dim, Kind, eval_scalar};
 use smallvec::smallvec;
 
 impl Root<'_> {
-    pub(super) fn elementwise(&self) -> Option<Better> {
+    pub(super) fn elementwise(&self) -> Option<Replacement> {
         match self.data.args[..] {
             [_] if self.data.op.name == "cast" => self.cast(),
             [_] => self.unary(),
@@ -23,7 +23,7 @@ impl Root<'_> {
         }
     }
 
-    fn unary(&self) -> Option<Better> {
+    fn unary(&self) -> Option<Replacement> {
         let (op, dtype) = (self.data.op, self.arg_ty(0).dtype());
         let nothing_to_do = match op.name {
             "pos" => true,
@@ -33,18 +33,18 @@ impl Root<'_> {
             _ => false,
         };
         if nothing_to_do {
-            return Some(Better::Value(self.arg(0)));
+            return Some(Replacement::Value(self.arg(0)));
         }
         let first = self.inner(0, op.name)?;
         if matches!(op.name, "neg" | "not" | "invert" | "conj") {
-            return Some(Better::Value(first.args[0]));
+            return Some(Replacement::Value(first.args[0]));
         }
         let again = op.traits.contains(Traits::IDEMPOTENT) && first.attrs == self.data.attrs;
-        again.then(|| Better::Value(self.arg(0)))
+        again.then(|| Replacement::Value(self.arg(0)))
     }
 
     /// Moves a constant from the left operand to the right.
-    fn turned_round(&self, constant: Scalar) -> Option<Better> {
+    fn turned_round(&self, constant: Scalar) -> Option<Replacement> {
         let op = self.data.op;
         let turned = match op.name {
             "lt" => "gt",
@@ -55,11 +55,11 @@ impl Root<'_> {
             name => Some(name).filter(|_| op.traits.contains(Traits::COMMUTATIVE) && !is_nan(constant))?,
         };
         let turned = if turned == op.name { op } else { rewright_ir::registry().op(turned)? };
-        Some(Better::Op(turned, smallvec![self.arg(1).into(), self.arg(0).into()], self.data.attrs.clone()))
+        Some(Replacement::Op(turned, smallvec![self.arg(1).into(), self.arg(0).into()], self.data.attrs.clone()))
     }
 
     /// A constant right operand that is neutral, decides the result, or combines with an earlier constant.
-    fn with_constant(&self, constant: Scalar) -> Option<Better> {
+    fn with_constant(&self, constant: Scalar) -> Option<Replacement> {
         let (func, name) = (self.cx.func(), self.data.op.name);
         let first = func.def_inst(self.arg(0)).map(|def| func.inst(def).op);
         if is_plain(constant) && !self.ty().dtype().is_bool() && first != Some(self.data.op) {
@@ -68,16 +68,16 @@ impl Root<'_> {
         let found = dtypes_of(func, self.data)?;
         let (at, constant) = (found.ins[0], constant.cast(found.ins[1]));
         if at == self.arg_ty(0).dtype() && neutral_on_the_right(name, at) == Some(constant) {
-            return Some(Better::Value(self.arg(0)));
+            return Some(Replacement::Value(self.arg(0)));
         }
         if let Some(decided) = decided_by(name, constant).filter(|_| self.ty().is_scalar()) {
-            return Some(Better::Constant(decided));
+            return Some(Replacement::Constant(decided));
         }
         self.with_constant_before(constant)
     }
 
     /// `(x + c) + d` is `x + (c + d)` for integers, because they wrap.
-    fn with_constant_before(&self, constant: Scalar) -> Option<Better> {
+    fn with_constant_before(&self, constant: Scalar) -> Option<Replacement> {
         let (func, op) = (self.cx.func(), self.data.op);
         if !matches!(op.name, "add" | "mul" | "bitand" | "bitor" | "bitxor") {
             return None;
@@ -92,30 +92,30 @@ impl Root<'_> {
             });
         let x = self.later(first.args[0]).filter(|x| all_there && func.as_const(*x).is_none())?;
         let both = eval_scalar(op, &[before.cast(at), constant], &self.data.attrs).ok()?;
-        Some(Better::Op(op, smallvec![x.into(), both[0].into()], self.data.attrs.clone()))
+        Some(Replacement::Op(op, smallvec![x.into(), both[0].into()], self.data.attrs.clone()))
     }
 
     /// Identities of ops with two equal operands.
-    fn with_itself(&self) -> Option<Better> {
+    fn with_itself(&self) -> Option<Replacement> {
         let (name, x) = (self.data.op.name, self.arg(0));
         let ty = self.arg_ty(0);
         if matches!(name, "bitand" | "bitor" | "and" | "or" | "minimum" | "maximum" | "fmin" | "fmax") {
-            return Some(Better::Value(x));
+            return Some(Replacement::Value(x));
         }
         // NaN is not equal to itself, and infinity minus infinity is not 0.
         if !ty.is_scalar() || ty.dtype().kind() > Kind::Int {
             return None;
         }
         match name {
-            "sub" | "bitxor" => Some(Better::Constant(Scalar::zero(ty.dtype()))),
-            "eq" | "le" | "ge" => Some(Better::Constant(Scalar::Bool(true))),
-            "ne" | "lt" | "gt" | "xor" => Some(Better::Constant(Scalar::Bool(false))),
+            "sub" | "bitxor" => Some(Replacement::Constant(Scalar::zero(ty.dtype()))),
+            "eq" | "le" | "ge" => Some(Replacement::Constant(Scalar::Bool(true))),
+            "ne" | "lt" | "gt" | "xor" => Some(Replacement::Constant(Scalar::Bool(false))),
             _ => None,
         }
     }
 
     /// `where` with a decided condition, or with equal choices.
-    fn selection(&self, x: Value, y: Value) -> Option<Better> {
+    fn selection(&self, x: Value, y: Value) -> Option<Replacement> {
         let (taken, others) = match self.constant(0) {
             Some(condition) if condition.truthy() => (x, smallvec::SmallVec::from([y, y])),
             Some(_) => (y, smallvec::SmallVec::from([x, x])),
@@ -129,7 +129,7 @@ impl Root<'_> {
             let ty = self.cx.func().ty(other);
             other == taken || ty.rank() == 0 || (known && ty.dims() == taken_ty.dims())
         };
-        others.iter().all(stretches_not).then_some(Better::Value(taken))
+        others.iter().all(stretches_not).then_some(Replacement::Value(taken))
     }
 }
 

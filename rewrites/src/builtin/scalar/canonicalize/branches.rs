@@ -1,18 +1,18 @@
 //! Branches with equal targets, and branches on negated conditions.
 
-use super::{Better, Root};
+use super::{Replacement, Root};
 use crate::prelude::*;
 use smallvec::smallvec;
 
 impl Root<'_> {
-    pub(super) fn branch(&self) -> Option<Better> {
+    pub(super) fn branch(&self) -> Option<Replacement> {
         let data = self.data;
         if !matches!(data.op.name, "br_if" | "switch") {
             return None;
         }
         let (first, rest) = data.targets.split_first()?;
         if rest.iter().all(|target| target == first) {
-            return Some(Better::Terminator("jump", smallvec![], smallvec![first.clone()]));
+            return Some(Replacement::Terminator("jump", smallvec![], smallvec![first.clone()]));
         }
         let [yes, no] = &data.targets[..] else { return None };
         if data.op.name != "br_if" {
@@ -20,6 +20,6 @@ impl Root<'_> {
         }
         let x = self.later(self.inner(0, "not")?.args[0])?;
         let condition = *self.cx.func().ty(x) == Type::scalar(DType::Bool);
-        condition.then(|| Better::Terminator("br_if", smallvec![x], smallvec![no.clone(), yes.clone()]))
+        condition.then(|| Replacement::Terminator("br_if", smallvec![x], smallvec![no.clone(), yes.clone()]))
     }
 }

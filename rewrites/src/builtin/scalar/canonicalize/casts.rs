@@ -1,14 +1,14 @@
 //! Casts without effect, and casts of casts.
 
-use super::{Better, Root};
+use super::{Replacement, Root};
 use crate::prelude::*;
 use rewright_ir::Kind;
 use smallvec::smallvec;
 
 impl Root<'_> {
-    pub(super) fn cast(&self) -> Option<Better> {
+    pub(super) fn cast(&self) -> Option<Replacement> {
         if self.arg_ty(0) == self.ty() {
-            return Some(Better::Value(self.arg(0)));
+            return Some(Replacement::Value(self.arg(0)));
         }
         let first = self.inner(0, "cast")?;
         let x = first.args[0];
@@ -17,12 +17,12 @@ impl Root<'_> {
             return None;
         }
         if from == to {
-            return Some(Better::Value(x));
+            return Some(Replacement::Value(x));
         }
         // A cast from integer to float and back to integer saturates; a cast from integer to integer wraps.
         let same_conversion = from.kind() == through.kind() || from.is_bool();
         let x = self.later(x).filter(|_| same_conversion)?;
-        Some(Better::Op(self.data.op, smallvec![x.into()], self.data.attrs.clone()))
+        Some(Replacement::Op(self.data.op, smallvec![x.into()], self.data.attrs.clone()))
     }
 }
 

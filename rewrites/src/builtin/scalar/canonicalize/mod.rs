@@ -52,7 +52,7 @@ static CANONICALIZE: RewriteDef = RewriteDef::root(
 register_rewrite!(CANONICALIZE);
 
 /// The replacement of an instruction.
-pub enum Better {
+pub enum Replacement {
     /// An existing value.
     Value(Value),
     /// A constant.
@@ -64,7 +64,7 @@ pub enum Better {
 }
 
 impl RootRewrite for Canonicalize {
-    type Match = (Inst, Better);
+    type Match = (Inst, Replacement);
 
     fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
         let at = Root { cx: *cx, inst: root, data: cx.func().inst(root) };
@@ -77,10 +77,10 @@ impl RootRewrite for Canonicalize {
 
     fn apply(&self, (root, better): Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
         match better {
-            Better::Value(value) => rw.replace(root, &[value]),
-            Better::Constant(scalar) => rw.replace_with_constants(root, &[scalar]),
-            Better::Op(op, args, attrs) => rw.replace_with(root, op.name, args, attrs).map(drop),
-            Better::Terminator(name, args, targets) => match rw.func().block_of(root) {
+            Replacement::Value(value) => rw.replace(root, &[value]),
+            Replacement::Constant(scalar) => rw.replace_with_constants(root, &[scalar]),
+            Replacement::Op(op, args, attrs) => rw.replace_with(root, op.name, args, attrs).map(drop),
+            Replacement::Terminator(name, args, targets) => match rw.func().block_of(root) {
                 Some(block) => rw.set_terminator(block, name, args, Attrs::new(), targets).map(drop),
                 None => Ok(()),
             },
@@ -105,7 +105,7 @@ impl<'a> Root<'a> {
         self.data.op.is_elementwise() && x != y && !func.is_const(x) && !func.is_const(y)
     }
 
-    fn better(&self) -> Option<Better> {
+    fn better(&self) -> Option<Replacement> {
         if self.data.op.is_terminator() {
             return self.branch();
         }
@@ -115,12 +115,12 @@ impl<'a> Root<'a> {
 
     /// True if the replacement has the same type, and its operands still hold the values that the original
     /// instructions read.
-    fn fits(&self, better: &Better) -> bool {
+    fn fits(&self, better: &Replacement) -> bool {
         let func = self.cx.func();
         match better {
-            Better::Value(value) => func.ty(*value) == self.ty() && self.cx.can_replace(self.inst, &[*value]),
-            Better::Constant(scalar) => *self.ty() == Type::scalar(scalar.dtype()),
-            Better::Op(op, args, attrs) => {
+            Replacement::Value(value) => func.ty(*value) == self.ty() && self.cx.can_replace(self.inst, &[*value]),
+            Replacement::Constant(scalar) => *self.ty() == Type::scalar(scalar.dtype()),
+            Replacement::Op(op, args, attrs) => {
                 let operand = |arg: &Arg| match arg {
                     Arg::Value(v) => (func.ty(*v).clone(), func.as_const(*v)),
                     Arg::Literal(Literal::Typed(s)) => (Type::scalar(s.dtype()), Some(*s)),
@@ -130,7 +130,7 @@ impl<'a> Root<'a> {
                 infer_types(*op, &types, &consts, attrs.clone(), None)
                     .is_ok_and(|(_, types)| types[..] == [self.ty().clone()])
             }
-            Better::Terminator(..) => true,
+            Replacement::Terminator(..) => true,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Views that are the identity, and views of views.
 
-use super::{Better, Root};
+use super::{Replacement, Root};
 use crate::builtin::cannot_fail::cannot_fail;
 use crate::prelude::*;
 use rewright_ir::op::InferCx;
@@ -9,14 +9,14 @@ use rewright_ir::{Dim, InstData, SliceSpec};
 use smallvec::{SmallVec, smallvec};
 
 impl Root<'_> {
-    pub(super) fn view(&self) -> Option<Better> {
+    pub(super) fn view(&self) -> Option<Replacement> {
         let shows_all = match self.data.op.name {
             "transpose" => return self.transpose(),
             "reshape" | "expand_dims" | "squeeze" | "to_array" => return self.reshape(),
             "flip" => return self.flip(),
             "item" => {
                 let scalar = self.inner(0, "to_array")?.args[0];
-                return Some(Better::Value(scalar));
+                return Some(Replacement::Value(scalar));
             }
             "slice" if self.data.attrs.slices("at")?.iter().all(|&spec| spec == SliceSpec::FULL) => true,
             "slice" => return self.slice(),
@@ -24,41 +24,41 @@ impl Root<'_> {
             "broadcast_in_dim" => return self.broadcast(),
             _ => false,
         };
-        shows_all.then(|| Better::Value(self.arg(0)))
+        shows_all.then(|| Replacement::Value(self.arg(0)))
     }
 
-    fn transpose(&self) -> Option<Better> {
+    fn transpose(&self) -> Option<Replacement> {
         let perm = perm_of(self.cx.func(), self.data)?;
         if in_order(&perm) {
-            return Some(Better::Value(self.arg(0)));
+            return Some(Replacement::Value(self.arg(0)));
         }
         if let Some(first) = self.inner(0, "transpose") {
             let x = first.args[0];
             let inner = perm_of(self.cx.func(), first)?;
             let both: SmallVec<[usize; 4]> = perm.iter().map(|&axis| inner[axis]).collect();
             if in_order(&both) {
-                return Some(Better::Value(x));
+                return Some(Replacement::Value(x));
             }
-            return Some(Better::Op(self.data.op, smallvec![self.later(x)?.into()], perm_attrs(&both)));
+            return Some(Replacement::Op(self.data.op, smallvec![self.later(x)?.into()], perm_attrs(&both)));
         }
         // The shorter of two forms.
         let attrs = perm_attrs(&perm);
         (attrs != self.data.attrs && attrs.is_empty())
-            .then(|| Better::Op(self.data.op, smallvec![self.arg(0).into()], attrs))
+            .then(|| Replacement::Op(self.data.op, smallvec![self.arg(0).into()], attrs))
     }
 
     /// Ops that keep the elements in row-major order: the shape determines the result.
-    fn reshape(&self) -> Option<Better> {
+    fn reshape(&self) -> Option<Replacement> {
         if self.has_shape_of(self.arg(0)) {
-            return Some(Better::Value(self.arg(0)));
+            return Some(Replacement::Value(self.arg(0)));
         }
         let first = ["reshape", "expand_dims", "squeeze", "to_array"].iter().find_map(|op| self.certain(op))?;
         let x = first.args[0];
         if self.has_shape_of(x) {
-            return Some(Better::Value(x));
+            return Some(Replacement::Value(x));
         }
         let x = self.later(x).filter(|_| self.data.op.name == "reshape")?;
-        Some(Better::Op(self.data.op, smallvec![x.into()], self.data.attrs.clone()))
+        Some(Replacement::Op(self.data.op, smallvec![x.into()], self.data.attrs.clone()))
     }
 
     /// True if a value with equally many elements is certain to have the result's shape.
@@ -67,7 +67,7 @@ impl Root<'_> {
         ty == have && (ty.rank() == 1 || !ty.dims().contains(&Dim::Any))
     }
 
-    fn flip(&self) -> Option<Better> {
+    fn flip(&self) -> Option<Replacement> {
         let axes = |data: &InstData| -> SmallVec<[usize; 4]> {
             let rank = self.ty().rank();
             let from_start = |&axis: &i64| if axis < 0 { axis + rank as i64 } else { axis } as usize;
@@ -80,14 +80,14 @@ impl Root<'_> {
         };
         let here = axes(self.data);
         if here.is_empty() {
-            return Some(Better::Value(self.arg(0)));
+            return Some(Replacement::Value(self.arg(0)));
         }
         let first = self.inner(0, "flip")?;
-        (axes(first) == here).then(|| Better::Value(first.args[0]))
+        (axes(first) == here).then(|| Replacement::Value(first.args[0]))
     }
 
     /// Merges a slice of a slice into one slice, if that needs no unknown extents.
-    fn slice(&self) -> Option<Better> {
+    fn slice(&self) -> Option<Replacement> {
         let first = self.inner(0, "slice")?;
         let x = self.later(first.args[0])?;
         let (inner, outer) = (first.attrs.slices("at")?, self.data.attrs.slices("at")?);
@@ -97,7 +97,7 @@ impl Root<'_> {
         let both: Option<Vec<SliceSpec>> =
             (0..count).map(|axis| of_slice(at(inner, axis), at(outer, axis), *dims.get(axis)?)).collect();
         let attrs = Attrs::new().with("at", Attr::Slices(both?.into()));
-        Some(Better::Op(self.data.op, smallvec![x.into()], attrs))
+        Some(Replacement::Op(self.data.op, smallvec![x.into()], attrs))
     }
 
     /// The view of this op that the operand is, if it can't fail: it may lose its users then.
@@ -107,7 +107,7 @@ impl Root<'_> {
     }
 
     /// Merges two broadcasts into one.
-    fn broadcast(&self) -> Option<Better> {
+    fn broadcast(&self) -> Option<Replacement> {
         let first = self.certain("broadcast_in_dim")?;
         let x = self.later(first.args[0])?;
         let func = self.cx.func();
@@ -122,7 +122,7 @@ impl Root<'_> {
             }
         }
         let attrs = Attrs::new().with("dims", Attr::Dims(dims.into())).with("axes", Attr::Ints(axes.into()));
-        Some(Better::Op(self.data.op, smallvec![x.into()], attrs))
+        Some(Replacement::Op(self.data.op, smallvec![x.into()], attrs))
     }
 
     /// True if a `broadcast_in_dim` has no new axes and stretches none.

@@ -1,7 +1,7 @@
 //! Builds the array expression of a group.
 
 use super::candidate::{Role, is_del};
-use super::plan::{Group, Member};
+use super::plan::{FusionGroup, Member};
 use super::views::{AxisMap, is_exact, look_through};
 use crate::MatchCx;
 use crate::builtin::fusion::node::dtype_of;
@@ -26,11 +26,11 @@ pub struct Built {
 }
 
 /// Builds the expression of a group.
-pub fn build(cx: &MatchCx<'_>, group: &Group) -> Result<Built, TypeError> {
+pub fn build(cx: &MatchCx<'_>, group: &FusionGroup) -> Result<Built, TypeError> {
     let func = cx.func();
     let Some(root) = group.members.last() else { return Err(TypeError::new("a group without members")) };
     let dims = func.ty(func.inst(root.inst).results[0]).dims().to_vec();
-    let mut builder = Builder {
+    let mut builder = BodyBuilder {
         cx,
         func,
         members: group.members.iter().map(|m| m.inst).collect(),
@@ -55,7 +55,7 @@ pub fn build(cx: &MatchCx<'_>, group: &Group) -> Result<Built, TypeError> {
 /// The extents of the group's axes. An extent that the type of the last member leaves open is the broadcast
 /// of the operands' extents. By now these may be known, and possibly no operand is indexed by the axis any
 /// more.
-fn extents(func: &Function, group: &Group, dims: &[Dim]) -> Vec<Dim> {
+fn extents(func: &Function, group: &FusionGroup, dims: &[Dim]) -> Vec<Dim> {
     let mut extents: Vec<Dim> = dims.iter().map(|&d| if d == Dim::Any { Dim::Const(1) } else { d }).collect();
     let mut clashes: SmallVec<[usize; 2]> = SmallVec::new();
     let members: FxHashSet<Inst> = group.members.iter().map(|m| m.inst).collect();
@@ -97,7 +97,7 @@ fn extents(func: &Function, group: &Group, dims: &[Dim]) -> Vec<Dim> {
 }
 
 /// The axes: named `i`, `j`, ... around the symbols in use, with the extents of the dims.
-fn axes(func: &Function, group: &Group, dims: &[Dim]) -> Vec<Axis> {
+fn axes(func: &Function, group: &FusionGroup, dims: &[Dim]) -> Vec<Axis> {
     let mut taken: FxHashSet<Name> = FxHashSet::default();
     let types = group.members.iter().flat_map(|m| {
         let data = func.inst(m.inst);
@@ -111,7 +111,7 @@ fn axes(func: &Function, group: &Group, dims: &[Dim]) -> Vec<Axis> {
     axes_along(dims, |name| taken.contains(&name))
 }
 
-struct Builder<'a> {
+struct BodyBuilder<'a> {
     cx: &'a MatchCx<'a>,
     func: &'a Function,
     members: FxHashSet<Inst>,
@@ -130,7 +130,7 @@ struct Builder<'a> {
     locs: Vec<Loc>,
 }
 
-impl Builder<'_> {
+impl BodyBuilder<'_> {
     fn member(&mut self, member: &Member) -> Result<(), TypeError> {
         let data = self.func.inst(member.inst);
         let yields: SmallVec<[BodyRef; 2]> = match member.candidate.role {
@@ -269,7 +269,7 @@ impl Builder<'_> {
     }
 
     /// Makes results of all values that are used outside of the members and the views between them.
-    fn finish(mut self, group: &Group) -> Built {
+    fn finish(mut self, group: &FusionGroup) -> Built {
         let gone: FxHashSet<Inst> = self.members.iter().chain(&group.views).copied().collect();
         let mut results = Vec::new();
         let mut outs = Vec::new();

@@ -18,7 +18,7 @@ use crate::{Holds, MatchCx, NoMatch, Point, Rewrite, RewriteDef, RewriteError, R
 use build::build;
 use candidate::{Candidate, Role, applied_cycles, is_needed};
 use order::{Unit, order};
-use plan::{Group, Member, Plan, plan};
+use plan::{FusionGroup, FusionPlan, Member, plan};
 use rewright_ir::builder::find_op;
 use rewright_ir::op::Traits;
 use rewright_ir::{Attr, Attrs, Block, Inst, Loc, Value};
@@ -41,7 +41,7 @@ register_rewrite!(ARRAY_EXPR);
 
 /// The changes of a block.
 pub struct Fusion {
-    nodes: Vec<Node>,
+    nodes: Vec<FusedNode>,
     /// The new order of the remaining instructions, with nodes as units.
     order: Vec<Unit>,
     /// `del`s of values that no longer exist, in this block and in others.
@@ -49,7 +49,7 @@ pub struct Fusion {
 }
 
 /// A node that replaces instructions.
-struct Node {
+struct FusedNode {
     built: Built,
     /// The members, and the views between them, in block order.
     parts: Vec<Inst>,
@@ -111,7 +111,7 @@ pub fn node_of(cx: &MatchCx<'_>, inst: Inst) -> Option<Built> {
     }
     let rank = cx.func().ty(data.results[0]).rank();
     let member = Member { inst, candidate, map: (0..rank).map(Some).collect() };
-    build(cx, &Group { members: vec![member], views: Vec::new() }).ok()
+    build(cx, &FusionGroup { members: vec![member], views: Vec::new() }).ok()
 }
 
 /// The length of a chain of views that is followed to explain why the viewed value is not fused.
@@ -159,7 +159,7 @@ fn left_apart(cx: &MatchCx<'_>, block: Block) -> NoMatch {
     reasons
 }
 
-fn fusion(cx: &MatchCx<'_>, plan: &Plan) -> Result<Fusion, rewright_ir::TypeError> {
+fn fusion(cx: &MatchCx<'_>, plan: &FusionPlan) -> Result<Fusion, rewright_ir::TypeError> {
     let func = cx.func();
     let at: FxHashMap<Inst, usize> = plan.insts.iter().enumerate().map(|(at, &inst)| (inst, at)).collect();
     let mut nodes = Vec::with_capacity(plan.groups.len());
@@ -167,7 +167,7 @@ fn fusion(cx: &MatchCx<'_>, plan: &Plan) -> Result<Fusion, rewright_ir::TypeErro
         let mut parts: Vec<Inst> = group.members.iter().map(|m| m.inst).chain(group.views.iter().copied()).collect();
         parts.sort_by_key(|inst| at.get(inst));
         let loc = group.members.last().map(|m| func.inst(m.inst).loc).unwrap_or_default();
-        nodes.push(Node { built: build(cx, group)?, parts, members: group.members.len(), loc });
+        nodes.push(FusedNode { built: build(cx, group)?, parts, members: group.members.len(), loc });
     }
     let order = order(func, plan);
     let kept: FxHashSet<Inst> =
@@ -205,7 +205,7 @@ fn put_in_order(found: &Fusion, rw: &mut Rewriter<'_>) -> Result<(), RewriteErro
 
 /// Replaces a node's parts by the node. It may read results of earlier nodes, which have replaced other
 /// values.
-fn replace(node: Node, replaced: &mut FxHashMap<Value, Value>, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+fn replace(node: FusedNode, replaced: &mut FxHashMap<Value, Value>, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
     let Some(&first) = node.parts.first() else { return Ok(()) };
     rw.set_point(Point::Before(first));
     rw.set_loc(node.loc);

@@ -1,6 +1,6 @@
 //! Orders a block so that the members of each group are adjacent.
 
-use super::plan::Plan;
+use super::plan::FusionPlan;
 use rewright_ir::{Function, Inst, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -15,7 +15,7 @@ pub enum Unit {
 
 /// Orders the units: each stands where its last instruction stood, or earlier if another unit needs it. Each
 /// `del` stands after the last remaining use of its value, and is removed with its value.
-pub fn order(func: &Function, plan: &Plan) -> Vec<Unit> {
+pub fn order(func: &Function, plan: &FusionPlan) -> Vec<Unit> {
     let mut unit_of: FxHashMap<Inst, Unit> = FxHashMap::default();
     let mut last_of: Vec<Inst> = Vec::new();
     let mut gone: FxHashSet<Inst> = FxHashSet::default();
@@ -50,7 +50,7 @@ pub fn order(func: &Function, plan: &Plan) -> Vec<Unit> {
 
 struct Orderer<'a> {
     func: &'a Function,
-    plan: &'a Plan,
+    plan: &'a FusionPlan,
     at: FxHashMap<Inst, u32>,
     unit_of: FxHashMap<Inst, Unit>,
     gone: FxHashSet<Inst>,

@@ -46,7 +46,7 @@ pub struct Member {
 
 /// Instructions that become one node.
 #[derive(Default)]
-pub struct Group {
+pub struct FusionGroup {
     /// In block order; the last one has the group's index space.
     pub members: Vec<Member>,
     /// Views between members that have no other use.
@@ -54,7 +54,7 @@ pub struct Group {
 }
 
 /// A producer that is not fused with a consumer, and why.
-pub struct Missed {
+pub struct MissedFusion {
     /// The producer.
     pub producer: Inst,
     /// The reason.
@@ -62,15 +62,15 @@ pub struct Missed {
 }
 
 /// The plan for a block.
-pub struct Plan {
+pub struct FusionPlan {
     /// Its instructions, by position.
     pub insts: Vec<Inst>,
     /// The groups, in the order of their last members.
-    pub groups: Vec<Group>,
+    pub groups: Vec<FusionGroup>,
     /// The order that effects require.
     pub effects: BlockEffects,
     /// The producers that are not fused.
-    pub missed: Vec<Missed>,
+    pub missed: Vec<MissedFusion>,
 }
 
 /// An edge along which two candidates may be fused.
@@ -88,7 +88,7 @@ type Joint = (u32, Result<Option<AxisMap>, String>);
 
 /// Facts about an instruction of the block.
 #[derive(Clone, Default)]
-struct Node {
+struct InstInfo {
     candidate: Option<Candidate>,
     level: u32,
     /// The fused producer chain has a single use.
@@ -101,11 +101,11 @@ struct Node {
 }
 
 /// Plans a block. The plan has no groups if nothing can be fused.
-pub fn plan(cx: &MatchCx<'_>, block: Block) -> Plan {
+pub fn plan(cx: &MatchCx<'_>, block: Block) -> FusionPlan {
     let func = cx.func();
     let insts: Vec<Inst> = func.insts(block).collect();
-    let nodes = insts.iter().map(|&i| Node { candidate: Candidate::of(cx, i), ..Node::default() }).collect();
-    let mut planner = Planner {
+    let nodes = insts.iter().map(|&i| InstInfo { candidate: Candidate::of(cx, i), ..InstInfo::default() }).collect();
+    let mut planner = FusionPlanner {
         cx,
         func,
         at: insts.iter().enumerate().map(|(at, &i)| (i, at as u32)).collect(),
@@ -120,26 +120,26 @@ pub fn plan(cx: &MatchCx<'_>, block: Block) -> Plan {
     planner.assign_levels();
     planner.raise_levels();
     let groups = planner.groups();
-    Plan { insts: planner.insts, groups, effects: planner.effects, missed: planner.missed }
+    FusionPlan { insts: planner.insts, groups, effects: planner.effects, missed: planner.missed }
 }
 
-struct Planner<'a> {
+struct FusionPlanner<'a> {
     cx: &'a MatchCx<'a>,
     func: &'a Function,
     insts: Vec<Inst>,
     at: FxHashMap<Inst, u32>,
-    nodes: Vec<Node>,
+    nodes: Vec<InstInfo>,
     effects: BlockEffects,
     spaces: Spaces,
     edges: Vec<Edge>,
-    missed: Vec<Missed>,
+    missed: Vec<MissedFusion>,
     /// Whether the second instruction is the only user of the first. Memoized, because two expressions may
     /// share thousands of values.
     only_users: RefCell<FxHashMap<(Inst, Inst), bool>>,
 }
 
-impl Planner<'_> {
-    fn node(&self, at: u32) -> &Node {
+impl FusionPlanner<'_> {
+    fn node(&self, at: u32) -> &InstInfo {
         &self.nodes[at as usize]
     }
     /// The op that computes a result: for a result of a node, the op in its body.
@@ -195,7 +195,7 @@ impl Planner<'_> {
         // A node may have lost the operands that determined its extents.
         let pinned = candidate.is_some_and(|c| c.role == Role::Expression);
         let cycles = candidate.map_or(0, |c| c.cycles);
-        let mut node = Node { private: true, cycles, candidate, pinned, ..Node::default() };
+        let mut node = InstInfo { private: true, cycles, candidate, pinned, ..InstInfo::default() };
         let mut seen: FxHashSet<Value> = FxHashSet::default();
         let mut found: Vec<(Value, Viewed, Option<Joint>)> = Vec::with_capacity(operands.len());
         let mut maps: FxHashMap<u32, Option<AxisMap>> = FxHashMap::default();
@@ -231,7 +231,7 @@ impl Planner<'_> {
                         let name = self.op_name(from, viewed.base);
                         let torn = || format!("`{name}` is computed apart: its results are read at different places");
                         let producer = self.insts[from as usize];
-                        self.missed.push(Missed { producer, reason: map.err().unwrap_or_else(torn) });
+                        self.missed.push(MissedFusion { producer, reason: map.err().unwrap_or_else(torn) });
                     }
                 }
             }
@@ -363,7 +363,7 @@ impl Planner<'_> {
     }
 
     /// Groups the candidates of one level along the edges. Leaves out groups that are one node already.
-    fn groups(&mut self) -> Vec<Group> {
+    fn groups(&mut self) -> Vec<FusionGroup> {
         let n = self.insts.len();
         let mut sets = UnionFind::new(n);
         // The edge along which a candidate is fused into its consumer; a private one has only one.
@@ -374,7 +374,7 @@ impl Planner<'_> {
                 taken[edge.producer as usize] = Some(number);
             }
         }
-        let mut groups: Vec<Group> = Vec::new();
+        let mut groups: Vec<FusionGroup> = Vec::new();
         let mut number: FxHashMap<u32, usize> = FxHashMap::default();
         let mut maps: Vec<AxisMap> = vec![AxisMap::new(); n];
         // Consumers come before producers, whose maps extend theirs.
@@ -382,7 +382,7 @@ impl Planner<'_> {
             let Some(candidate) = self.node(at).candidate else { continue };
             let inst = self.insts[at as usize];
             let group = *number.entry(sets.find(at)).or_insert_with(|| {
-                groups.push(Group::default());
+                groups.push(FusionGroup::default());
                 groups.len() - 1
             });
             maps[at as usize] = match taken[at as usize].map(|e| &self.edges[e]) {

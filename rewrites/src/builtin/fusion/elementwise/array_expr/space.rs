@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 /// An indivisible extent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-enum Atom {
+enum ExtentAtom {
     Const(u64),
     Sym(Name),
     /// The extent of a value's axis whose dim is `?`.
@@ -19,7 +19,7 @@ enum Atom {
 
 /// The extent of one axis.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Extent(SmallVec<[Atom; 2]>);
+pub struct Extent(SmallVec<[ExtentAtom; 2]>);
 
 /// The most atoms of an extent: a larger union becomes unnamed.
 const MAX_ATOMS: usize = 8;
@@ -33,9 +33,9 @@ impl Extent {
     fn of_dim(dim: Dim, value: Value, axis: u32) -> Self {
         match dim {
             Dim::Const(1) => Extent::default(),
-            Dim::Const(c) => Extent(SmallVec::from_iter([Atom::Const(c)])),
-            Dim::Sym(s) => Extent(SmallVec::from_iter([Atom::Sym(s)])),
-            Dim::Any => Extent(SmallVec::from_iter([Atom::Unnamed(value, axis)])),
+            Dim::Const(c) => Extent(SmallVec::from_iter([ExtentAtom::Const(c)])),
+            Dim::Sym(s) => Extent(SmallVec::from_iter([ExtentAtom::Sym(s)])),
+            Dim::Any => Extent(SmallVec::from_iter([ExtentAtom::Unnamed(value, axis)])),
         }
     }
 
@@ -53,13 +53,13 @@ impl Extent {
         (atoms.len() <= MAX_ATOMS).then_some(Extent(atoms))
     }
 
-    fn constant(&self) -> Option<Atom> {
-        self.0.iter().copied().find(|a| matches!(a, Atom::Const(_)))
+    fn constant(&self) -> Option<ExtentAtom> {
+        self.0.iter().copied().find(|a| matches!(a, ExtentAtom::Const(_)))
     }
 }
 
 /// The extents of a value's axes.
-pub type Space = SmallVec<[Extent; 4]>;
+pub type ExtentSpace = SmallVec<[Extent; 4]>;
 
 /// How the space of an operand maps into the space of its reader.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,12 +75,12 @@ pub enum Relation {
 /// The spaces of a block's values, propagated through elementwise instructions.
 #[derive(Default)]
 pub struct Spaces {
-    known: FxHashMap<Value, Space>,
+    known: FxHashMap<Value, ExtentSpace>,
 }
 
 impl Spaces {
     /// The space of a value: the recorded space, or the one that its type states.
-    pub fn of(&self, func: &Function, value: Value) -> Space {
+    pub fn of(&self, func: &Function, value: Value) -> ExtentSpace {
         match self.known.get(&value) {
             Some(space) => space.clone(),
             None => {
@@ -93,7 +93,7 @@ impl Spaces {
     /// Records that `result` has the broadcast space of `operands`.
     pub fn record(&mut self, func: &Function, result: Value, operands: impl Iterator<Item = Value>) {
         let rank = func.ty(result).rank();
-        let mut space = Some(Space::from_elem(Extent::default(), rank));
+        let mut space = Some(ExtentSpace::from_elem(Extent::default(), rank));
         for operand in operands {
             let own = self.of(func, operand);
             space = space.and_then(|mut all| {
@@ -111,7 +111,7 @@ impl Spaces {
 }
 
 /// How `inner` maps into `outer`, where axis `a` of `inner` is axis `map[a]` of `outer` (or index 0).
-pub fn relate(inner: &Space, outer: &Space, map: &[Option<usize>]) -> Relation {
+pub fn relate(inner: &ExtentSpace, outer: &ExtentSpace, map: &[Option<usize>]) -> Relation {
     let reads = |axis: usize| {
         let inner_axis = map.iter().position(|&m| m == Some(axis))?;
         (!inner[inner_axis].is_one() || outer[axis].is_one()).then_some(inner_axis)
