@@ -3,7 +3,7 @@
 use super::Check;
 use super::difference::{Allowed, Difference, Ended, differs};
 use super::inputs::FreeExtents;
-use super::smaller::smaller;
+use super::shrink::smaller;
 use crate::driver::guarded;
 use crate::rule::Liberties;
 use rewright_ir::eval::{Floats, evaluate_watched, value_label};

@@ -2,7 +2,7 @@
 //!
 //! They are the same in every run: the generator of pseudo-random numbers is seeded for each set.
 
-use super::near::near;
+use super::neighbors::near;
 use super::values::{Random, Spread, special};
 use indexmap::IndexMap;
 use rewright_ir::value::checked_len;

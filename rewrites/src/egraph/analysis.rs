@@ -65,7 +65,7 @@ pub(crate) struct Knowledge {
     pub granted: Liberties,
     /// The first contradiction.
     pub clash: Option<Clash>,
-    /// Classes that are new, were merged, or gained facts; see [`super::near::Near`].
+    /// Classes that are new, were merged, or gained facts; see [`super::distances::ClassDistances`].
     pub changed: Vec<Id>,
 }
 

@@ -11,20 +11,20 @@
 //! cost the original wins.
 
 mod analysis;
-mod blame;
 mod computes;
+mod contradiction;
+mod distances;
 mod emit;
 #[cfg(feature = "exact-extraction")]
 mod exact;
 mod extract;
 mod extraction;
-mod named;
 mod nary;
-mod near;
 mod node;
 mod pattern;
 mod polynomial;
 mod proof;
+mod proof_names;
 mod prove;
 mod region;
 mod rules;
@@ -37,8 +37,8 @@ mod verify;
 #[cfg(feature = "exact-extraction")]
 pub use exact::SaturateExact;
 pub(crate) use extraction::EXACT;
-pub use named::Named;
 pub use proof::{Proof, ProofStep};
+pub use proof_names::Named;
 pub use prove::{NoProof, explain, prove, prove_values};
 pub(crate) use rules::{RuleBook, RuleSet};
 pub use stats::{GraphStats, RuleStats, SaturationStats};
@@ -136,7 +136,7 @@ fn solved(cx: &MatchCx<'_>, part: &[Inst], rules: &RuleSet, extraction: Extracti
     let summary = saturate(&mut region.graph, rules, limits, |_| false);
     cx.kept_in_run::<RuleBook>().stats.borrow_mut().add(func.name, loc, region.insts.len(), &summary);
     if let Some(clash) = &region.graph.analysis.clash {
-        let wrong = blame::of_instructions(cx, part, rules, limits, (clash, &summary));
+        let wrong = contradiction::of_instructions(cx, part, rules, limits, (clash, &summary));
         return Err(NoMatch::because(format!("the block is left as it is: {wrong}, which is not true")).at(loc));
     }
     let originals: FxHashSet<ENode> = region.insts.iter().map(|&inst| region.node(func, inst)).collect();

@@ -10,7 +10,7 @@
 
 use super::analysis::Graph;
 use super::computes::Computes;
-use super::near::ClassDistances;
+use super::distances::ClassDistances;
 use super::node::{Children, Const, ENode};
 use super::template::{Template, Typed, class};
 use crate::cost::elements;

@@ -1,11 +1,11 @@
 //! Proves that two functions are equal, or that the result of saturation is equal to the original value.
 
 use super::analysis::{Graph, add};
-use super::blame;
+use super::contradiction;
 use super::extraction::Extraction;
-use super::named::Named;
 use super::node::{Children, ENode};
 use super::proof::{Proof, ProofStep, told};
+use super::proof_names::Named;
 use super::region::{Region, candidates};
 use super::rules::RuleSet;
 use super::saturate::{End, SaturationLimits, SaturationSummary, saturate};
@@ -69,7 +69,7 @@ const DEEPEST: usize = 500;
 fn searched(region: &mut Region, rules: &RuleSet, a: Id, b: Id) -> Result<(), NoProof> {
     let summary = saturate(&mut region.graph, rules, LIMITS, |graph| graph.find(a) == graph.find(b));
     if let Some(clash) = region.graph.analysis.clash.clone() {
-        return Err(NoProof::Unsound(blame::of_graph(&mut region.graph, rules, (&clash, &summary))));
+        return Err(NoProof::Unsound(contradiction::of_graph(&mut region.graph, rules, (&clash, &summary))));
     }
     let SaturationSummary { end, iterations, nodes, .. } = summary;
     if end == End::Goal || region.graph.find(a) == region.graph.find(b) {

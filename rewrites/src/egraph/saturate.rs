@@ -4,8 +4,8 @@
 //! each iteration all rules match against the same graph, so a chain of k rules takes k iterations.
 
 use super::analysis::Graph;
+use super::distances::ClassDistances;
 use super::nary::{self, FoundForm, NormalForm};
-use super::near::ClassDistances;
 use super::node::Shape;
 use super::pattern::{PatternSearch, Regs};
 use super::rules::{Compiled, RuleSet};

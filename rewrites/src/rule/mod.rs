@@ -45,8 +45,8 @@ mod parse_var;
 mod related;
 mod search;
 pub(crate) mod template;
+mod tokens;
 pub(crate) mod tree;
-mod words;
 
 pub use condition::{ConditionDef, ConditionEntry, Known};
 pub use def::{RuleDef, RuleEntry};

@@ -1,10 +1,10 @@
 //! Reference evaluation of expressions, point by point.
 
 mod body;
-mod clash;
 mod env;
 mod fold;
 mod position;
+mod shape_errors;
 mod space;
 
 use super::verify::{plain_axis, verify};
@@ -31,7 +31,7 @@ pub(crate) fn evaluate(cx: &EvalCx<'_>, expr: &ArrayExpr, args: &[Datum]) -> Res
         Datum::Styled(s) => Err(EvalError::unsupported(format!("reads dense arrays, got {}", s.ty()))),
     });
     let env = Env { cx, args, elements: elements.collect::<Result<_, _>>()? };
-    let space = Space::new(expr, &[], &[], &env).map_err(|error| clash::blamed(error, expr, &env))?;
+    let space = Space::new(expr, &[], &[], &env).map_err(|error| shape_errors::blamed(error, expr, &env))?;
     let places: Vec<WritePositions> =
         expr.outs.iter().map(|out| place(out, &space.ranges, &env)).collect::<Result<_, _>>()?;
     let mut results: Vec<Output<'_>> =

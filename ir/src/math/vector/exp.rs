@@ -5,12 +5,12 @@
 //! the sum `1 + r` are added last, so that the result is little more than half a unit off. [`exp`] and
 //! [`exp2`] use k in eighths, and thus a smaller r: a table has 2 to the power of the fraction of k.
 
+use super::operations::horner;
 use super::pair::Pair;
 use super::polynomials::{
     EXP_DOUBLE, EXP_NEAR_0_DOUBLE, EXP_NEAR_0_SINGLE, EXP_SINGLE, EXPM1_DOUBLE, EXPM1_NEAR_0_DOUBLE,
     EXPM1_NEAR_0_SINGLE, EXPM1_SINGLE, QUARTERS, QUARTERS_REST, ROOTS,
 };
-use super::reading::horner;
 use super::sums::quick_sum;
 use super::{Bits, Real, polynomial};
 use std::f64::consts::LN_2;

@@ -6,11 +6,11 @@
 //! "Table-driven implementation of the logarithm function in IEEE floating-point arithmetic", ACM TOMS
 //! 16(4), 1990.
 
+use super::operations::{exponent_field, lifted};
 use super::polynomials::{
     LOG_DOUBLE, LOG_INVERSES, LOG_NEAR_1_DOUBLE, LOG_NEAR_1_SINGLE, LOG_SINGLE, LOG_TABLE, LONG_LOG_DOUBLE,
     LONG_LOG_SINGLE,
 };
-use super::reading::{exponent_field, lifted};
 use super::sums::{quick_sum, quotient_parts, sum};
 use super::{Bits, Layout, Real, polynomial};
 

@@ -20,18 +20,18 @@ mod gamma;
 mod hyperbolic;
 mod inverse;
 mod log;
+mod operations;
 mod pair;
 mod polynomials;
 mod power;
-mod reading;
 mod roots;
 mod scalar;
 mod sums;
 mod trig;
 
-pub use reading::{Bits, Condition, FRACTION, Layout, Real, Slow, Table, scale_numbers};
+pub use operations::{Bits, Condition, FRACTION, Layout, Real, Slow, Table, scale_numbers};
 
-use reading::polynomial;
+use operations::polynomial;
 
 macro_rules! functions {
     (

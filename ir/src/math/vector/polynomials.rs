@@ -5,7 +5,7 @@
 #![allow(clippy::excessive_precision, clippy::approx_constant)]
 
 use super::Table;
-use super::reading::again;
+use super::operations::again;
 
 /// `s e^r - 1` for |r| up to log 2 / 16, where s is the inverse of the first number of `ROOTS`. At `f64`,
 /// off by less than 2^-58.4.

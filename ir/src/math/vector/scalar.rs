@@ -1,6 +1,6 @@
 //! Evaluation of the functions on scalars.
 
-use super::reading::{Bits, Condition, Real, Slow, Table};
+use super::operations::{Bits, Condition, Real, Slow, Table};
 use std::num::Wrapping;
 
 impl Condition for bool {}

@@ -23,12 +23,12 @@
 //! sine and cosine already have more. It leaves the rest of c known less precisely, which suffices for these
 //! two.
 
+use super::operations::horner;
 use super::pair::Pair;
 use super::polynomials::{
     COS_DOUBLE, COS_NEAR_0_DOUBLE, COS_NEAR_0_SINGLE, COS_SINGLE, EIGHTHS_COS, EIGHTHS_COS_REST, EIGHTHS_SIN,
     EIGHTHS_SIN_REST, SIN_DOUBLE, SIN_NEAR_0_DOUBLE, SIN_NEAR_0_SINGLE, SIN_SINGLE,
 };
-use super::reading::horner;
 use super::sums::{quick_sum, quotient, series};
 use super::{Bits, Real, Slow, polynomial};
 use crate::math::rounded;

@@ -14,9 +14,9 @@
 //! here of the values inside of a rule.
 
 use super::batch::{Batch, Evaluated};
-use super::drawn::Drawing;
 use super::ordinal::{at_ordinal, ordinal};
 use super::points::{hold, values};
+use super::random_values::Drawing;
 use crate::rule::typing::Case;
 use crate::rule::{Node, NodeId, Rule};
 use rewright_ir::{DType, Datum, Scalar};

@@ -1,8 +1,8 @@
 //! Test values of a case: special, telling and random ones.
 
 use super::cases::known_in;
-use super::drawn::Drawing;
 use super::ordinal::stepped;
+use super::random_values::Drawing;
 use crate::check::special;
 use crate::rule::number::extreme;
 use crate::rule::related::{relates, solve};

@@ -1,7 +1,7 @@
 //! `gvn`: global value numbering.
 
 mod number;
-mod quick;
+mod quick_test;
 
 use crate::prelude::*;
 use number::Numbers;
@@ -44,7 +44,7 @@ impl Rewrite for Gvn {
     type Match = Rc<Redundant>;
 
     fn matches(&self, cx: &MatchCx<'_>, block: Block) -> Result<Self::Match, NoMatch> {
-        if cx.func().blocks().len() == 1 || !quick::may_repeat(cx, block) {
+        if cx.func().blocks().len() == 1 || !quick_test::may_repeat(cx, block) {
             return Err(NoMatch::quiet());
         }
         let found = cx.cached(Redundant::of);

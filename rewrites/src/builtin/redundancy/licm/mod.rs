@@ -1,7 +1,7 @@
 //! `licm`: loop-invariant code motion.
 
 mod plan;
-mod worth;
+mod profitability;
 
 use crate::prelude::*;
 use plan::HoistPlan;

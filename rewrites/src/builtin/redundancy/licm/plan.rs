@@ -1,6 +1,6 @@
 //! Decides which instructions are hoisted out of which loop.
 
-use super::worth;
+use super::profitability;
 use crate::builtin::cannot_fail::cannot_fail;
 use crate::prelude::*;
 use rewright_ir::ValueDef;
@@ -51,7 +51,7 @@ impl HoistPlan {
         // visits it.
         let mut needed: FxHashSet<Inst> = FxHashSet::default();
         for &(inst, _) in found.iter().rev() {
-            if worth::is_worth_it(cx.func(), inst) || needed.contains(&inst) {
+            if profitability::is_profitable(cx.func(), inst) || needed.contains(&inst) {
                 needed.insert(inst);
                 needed.extend(cx.func().inst(inst).args.iter().filter_map(|&v| cx.func().def_inst(v)));
             }

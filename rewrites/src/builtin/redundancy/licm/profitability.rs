@@ -10,7 +10,7 @@ const CHEAP: u32 = 4;
 /// True if reading the results in each iteration is better than computing them. Always true for scalars and
 /// for nodes with kernels of their own. True for arrays that may be fused only if they are costly, or if
 /// they replace several operands of their size.
-pub fn is_worth_it(func: &Function, inst: Inst) -> bool {
+pub fn is_profitable(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
     if data.attrs.expr().is_some() || !data.results.iter().any(|&r| func.ty(r).is_array()) {
         return true;
