@@ -27,8 +27,8 @@ impl Assemble {
         Assemble { style, latest: Mutex::default() }
     }
 
-    /// The layout of an array whose extents a frame's symbols say; `None` if they are not known, or if there is
-    /// no such array.
+    /// The layout of an array whose extents a frame's symbols say; `None` if they are not known, or if there
+    /// is no such array.
     pub fn layout(&self, def: &Def, frame: &Frame) -> Option<Arc<StyledLayout>> {
         let extent = |check: &DimCheck| match *check {
             DimCheck::Any => None,

@@ -11,9 +11,9 @@
 //!
 //! `legalize` uses helpers of `fusion`, and `fusion` those of `redundancy`; no import runs the other way.
 //!
-//! All rewrites except [`one_pass_variance`](fusion::reduction::one_pass_variance), which takes liberties, keep
-//! every bit of a result. Of a NaN only that it is NaN is kept: IEEE 754 does not say which of two NaNs an
-//! operation returns, and processors differ.
+//! All rewrites except [`one_pass_variance`](fusion::reduction::one_pass_variance), which takes liberties,
+//! keep every bit of a result. Of a NaN only that it is NaN is kept: IEEE 754 does not say which of two NaNs
+//! an operation returns, and processors differ.
 
 pub(crate) mod cannot_fail;
 pub mod cfg;

@@ -1,5 +1,5 @@
-//! Conditions under which the instructions of a block may be fused: the form of their expressions, and whether
-//! they can move past the instructions between them.
+//! Conditions under which the instructions of a block may be fused: the form of their expressions, and
+//! whether they can move past the instructions between them.
 
 use crate::builtin::cannot_fail::cannot_fail;
 use crate::prelude::*;

@@ -1,5 +1,5 @@
-//! Passes that give operands and lifetimes the form that lowering supports or runs fastest. They remove no work
-//! from the program.
+//! Passes that give operands and lifetimes the form that lowering supports or runs fastest. They remove no
+//! work from the program.
 //!
 //! - [`operand_casts`]: casts operands of `concat`, `stack` and `update` before they are copied.
 //! - [`operand_reads`]: materializes operands with indexing that kernels do not support.

@@ -1,4 +1,4 @@
-//! Passes that simplify one operation at a time: they compute it at compile time, replace it by an identity, or
+//! Passes that simplify one operation at a time: they compute it at compile time, apply an identity, or
 //! replace it by a cheaper op.
 //!
 //! - [`fold`](mod@fold): folds constants, and takes the branches that they decide.

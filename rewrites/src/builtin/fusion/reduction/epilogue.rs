@@ -1,5 +1,5 @@
-//! Moves the elementwise consumer of a reduction's results into the epilogue of the reduction's node, which its
-//! expression calls the finisher.
+//! Moves the elementwise consumer of a reduction's results into the epilogue of the reduction's node. The
+//! expression calls it the finisher.
 
 use crate::builtin::fusion::node::{FusedExpr, append};
 use crate::prelude::*;

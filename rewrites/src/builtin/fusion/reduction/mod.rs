@@ -1,5 +1,5 @@
-//! Passes that fuse reductions with their producers (`reduce_fusion`), and then with the elementwise consumers
-//! of their results (`reduce_finish`, `scalar_finish`), which become the epilogue of the reduction.
+//! Passes that fuse reductions with their producers (`reduce_fusion`), and then with the elementwise
+//! consumers of their results (`reduce_finish`, `scalar_finish`), which become the epilogue of the reduction.
 //!
 //! - [`one_pass_variance`]: fuses a sum and a sum of squared differences from the mean into one pass;
 //!   opt-in.
