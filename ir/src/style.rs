@@ -4,9 +4,10 @@
 //! at an index. A diagonal matrix has one component; its rule reads the component where both indices are
 //! equal, and gives zero elsewhere. A type names the style after its dims (`f64[n, n; diagonal]`).
 //!
-//! A style is a `static` [`StyleDef`], registered with [`register_style!`](crate::register_style). It may
-//! take arguments if it declares [`Arguments`]; only the style interprets them: `f64[n; unit(metre)]`. Other
-//! properties, such as the style of a result, are defined by the crates that use styles.
+//! A style is a `static` [`StyleDef`](crate::StyleDef), registered with
+//! [`register_style!`](crate::register_style). It may take arguments if it declares [`Arguments`]; only the
+//! style interprets them: `f64[n; unit(metre)]`. Other properties, such as the style of a result, are defined
+//! by the crates that use styles.
 
 use crate::dtype::DType;
 use crate::name::Name;

@@ -8,8 +8,8 @@ use crate::name::Name;
 use crate::types::Type;
 use smallvec::SmallVec;
 
-/// A [`ValueDef`] as it is stored: constants stay in the pool, since they need twice the space of the
-/// others.
+/// A [`ValueDef`](super::ValueDef) as it is stored: constants stay in the pool, since they need twice the
+/// space of the others.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Def {
     Param(Block, u32),

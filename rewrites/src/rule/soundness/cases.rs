@@ -76,7 +76,7 @@ impl CaseSpace {
         self.dtypes.len().saturating_mul(self.per_dtypes())
     }
 
-    /// The number of cases that [`cases`](Space::cases) yields.
+    /// The number of cases that [`cases`](CaseSpace::cases) yields.
     pub fn typed(&self) -> usize {
         self.count().min(MAX_TYPED)
     }
