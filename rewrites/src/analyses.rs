@@ -1,9 +1,7 @@
 //! Analyses of a function, computed on demand and cached until a change invalidates them.
 
 use crate::change::Touched;
-use crate::driver::Options;
 use crate::match_cx::MatchCx;
-use crate::pipeline::Pipeline;
 use crate::run_state::RunState;
 use rewright_ir::analysis::{CallGraph, Dominators, Liveness, Loops, ModuleEffects, predecessors, written_values};
 use rewright_ir::op::Effects;
@@ -71,11 +69,6 @@ pub struct Analyses {
 }
 
 impl Analyses {
-    /// Analyses of a function in a run of a pipeline. [`Default`] has default options, and the rules of this
-    /// process.
-    pub fn of_run(pipeline: &Pipeline, options: &Options) -> Self {
-        Analyses { run: Rc::new(RunState::new(pipeline, options)), ..Analyses::default() }
-    }
     /// Analyses that share the state of the module and of the run with those of other functions.
     pub(crate) fn sharing(module: Rc<ModuleAnalyses>, run: Rc<RunState>) -> Self {
         Analyses { module, run, ..Analyses::default() }

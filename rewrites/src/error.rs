@@ -3,7 +3,9 @@
 use crate::check::Difference;
 use rewright_ir::verify::VerifyErrors;
 use rewright_ir::{Name, Origin, TypeError};
+use std::any::Any;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use thiserror::Error;
 
 /// A rewrite, and its origin.
@@ -153,4 +155,19 @@ fn number(application: &Option<u32>) -> String {
 
 fn list(steps: &[Step]) -> String {
     steps.iter().map(Step::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Calls a rewrite's code; a panic becomes an error. The caller rolls back or drops all state that the
+/// rewrite had access to.
+pub(crate) fn guarded<T>(call: impl FnOnce() -> T) -> Result<T, RewriteError> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|payload| RewriteError::Panicked(message(payload)))
+}
+
+fn message(payload: Box<dyn Any + Send>) -> String {
+    match payload.downcast::<String>() {
+        Ok(text) => *text,
+        Err(payload) => {
+            payload.downcast_ref::<&str>().map_or_else(|| "without a message".to_string(), |s| s.to_string())
+        }
+    }
 }

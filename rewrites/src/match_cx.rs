@@ -2,12 +2,14 @@
 
 use crate::analyses::Analyses;
 use crate::def::RewriteEntry;
-use crate::driver::Options;
+use crate::options::Options;
 use crate::rule::Liberties;
 use crate::target::Target;
+use crate::value_facts::ValueFacts;
 use rewright_ir::analysis::{CallGraph, Dominators, InstEffects, Liveness, Loops, ModuleEffects};
 use rewright_ir::op::Effects;
-use rewright_ir::{Block, Function, Inst, Module, Scalar, Signature, Value, ValueDef};
+use rewright_ir::{Block, DType, Function, Inst, Module, Scalar, Signature, Value, ValueDef};
+use smallvec::SmallVec;
 use std::rc::Rc;
 
 /// The function, the module around it, and analyses, which are computed on demand and cached until the
@@ -160,5 +162,26 @@ impl<'a> MatchCx<'a> {
     /// True if a block is reachable.
     pub fn is_reachable(&self, block: Block) -> bool {
         self.dominators().is_reachable(block)
+    }
+}
+
+impl ValueFacts {
+    /// The facts about a value, from at most `depth` definitions. The definition of a value that is stored
+    /// to gives no facts.
+    pub fn of_value(cx: &MatchCx<'_>, value: Value, depth: u8) -> ValueFacts {
+        let func = cx.func();
+        let dtype = func.ty(value).dtype();
+        if let Some(scalar) = func.as_const(value) {
+            return ValueFacts::of_scalar(scalar);
+        }
+        let Some(inst) = func.def_inst(value).filter(|_| depth > 0 && !cx.is_written(value)) else {
+            return ValueFacts::of_dtype(dtype);
+        };
+        let data = func.inst(inst);
+        let dtypes: SmallVec<[DType; 3]> = data.args.iter().map(|&arg| func.ty(arg).dtype()).collect();
+        let args: SmallVec<[ValueFacts; 3]> =
+            data.args.iter().map(|&arg| ValueFacts::of_value(cx, arg, depth - 1)).collect();
+        let same = data.args.iter().all(|arg| *arg == data.args[0]);
+        ValueFacts::of_op(data.op, &dtypes, dtype, &args, same)
     }
 }

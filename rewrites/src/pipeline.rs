@@ -1,13 +1,13 @@
 //! Pipelines: an ordered list of rewrites.
 
 use crate::def::{Form, RewriteEntry};
-use crate::driver::{self, Options, Report};
-use crate::error::RewriteError;
-use crate::observer::Observer;
 use crate::registry::{RewriteRegistry, RewriteRegistryError, names, rewrites};
-use rewright_ir::{Module, Registry};
+use rewright_ir::Registry;
 use std::fmt;
 use thiserror::Error;
+
+/// The name of the rewrite that extracts exactly; builds without its feature know the name only.
+pub(crate) const EXACT: &str = "saturate-exact";
 
 /// Why a pipeline string is rejected.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -137,16 +137,6 @@ impl Pipeline {
     pub fn stops(&self) -> &[Stop] {
         &self.stops
     }
-
-    /// Runs the rewrites over every function of a module. On an error the module is unchanged.
-    pub fn run(
-        &self,
-        module: &mut Module,
-        options: &Options,
-        observer: &mut dyn Observer,
-    ) -> Result<Report, RewriteError> {
-        driver::run(self, module, options, observer)
-    }
 }
 
 fn check(registry: &RewriteRegistry) -> Result<(), PipelineError> {
@@ -198,7 +188,7 @@ fn parse_part(
 
 fn find(registry: &RewriteRegistry, name: &str, at: usize) -> Result<RewriteEntry, PipelineError> {
     registry.get(name).ok_or_else(|| {
-        if name == crate::egraph::EXACT && !cfg!(feature = "exact-extraction") {
+        if name == EXACT && !cfg!(feature = "exact-extraction") {
             return PipelineError::NotBuilt { name: name.to_string(), at, feature: "exact-extraction" };
         }
         let all: Vec<&'static str> = registry.iter().map(|e| e.def.name).collect();

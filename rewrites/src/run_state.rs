@@ -1,8 +1,7 @@
 //! The state that all functions of a run share, as far as rewrites may read it.
 
 use crate::def::{Form, RewriteEntry};
-use crate::driver::Options;
-use crate::pipeline::Pipeline;
+use crate::options::Options;
 use crate::registry::rewrites;
 use rustc_hash::FxHashMap;
 use std::any::{Any, TypeId};
@@ -18,8 +17,8 @@ pub(crate) struct RunState {
 }
 
 impl RunState {
-    pub fn new(pipeline: &Pipeline, options: &Options) -> Self {
-        RunState { options: options.clone(), rules: pipeline.rules().to_vec(), kept: RefCell::default() }
+    pub fn new(rules: &[RewriteEntry], options: &Options) -> Self {
+        RunState { options: options.clone(), rules: rules.to_vec(), kept: RefCell::default() }
     }
 
     /// A rewrite's own state, by its type.

@@ -3,10 +3,8 @@
 //! A [`FactsRule`] derives facts about an op's results from facts about its operands. It is an interface of
 //! ops, so a crate that registers an op can make the conditions of rules work for it.
 
-use crate::MatchCx;
 use rewright_ir::op::Traits;
-use rewright_ir::{DType, Kind, Op, Scalar, Value, register_interface};
-use smallvec::SmallVec;
+use rewright_ir::{DType, Kind, Op, Scalar, register_interface};
 
 bitflags::bitflags! {
     /// Facts about every element of a value; for complex numbers, about both parts.
@@ -76,25 +74,6 @@ impl ValueFacts {
             Some(rule) if floats => known | rule.0(&FactsCx { args, same }),
             _ => known,
         }
-    }
-
-    /// The facts about a value, from at most `depth` definitions. The definition of a value that is stored
-    /// to gives no facts.
-    pub fn of_value(cx: &MatchCx<'_>, value: Value, depth: u8) -> ValueFacts {
-        let func = cx.func();
-        let dtype = func.ty(value).dtype();
-        if let Some(scalar) = func.as_const(value) {
-            return ValueFacts::of_scalar(scalar);
-        }
-        let Some(inst) = func.def_inst(value).filter(|_| depth > 0 && !cx.is_written(value)) else {
-            return ValueFacts::of_dtype(dtype);
-        };
-        let data = func.inst(inst);
-        let dtypes: SmallVec<[DType; 3]> = data.args.iter().map(|&arg| func.ty(arg).dtype()).collect();
-        let args: SmallVec<[ValueFacts; 3]> =
-            data.args.iter().map(|&arg| ValueFacts::of_value(cx, arg, depth - 1)).collect();
-        let same = data.args.iter().all(|arg| *arg == data.args[0]);
-        ValueFacts::of_op(data.op, &dtypes, dtype, &args, same)
     }
 }
 

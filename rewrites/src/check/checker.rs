@@ -4,7 +4,7 @@ use super::Check;
 use super::difference::{Allowed, Difference, Ended, differs};
 use super::inputs::FreeExtents;
 use super::shrink::smaller;
-use crate::driver::guarded;
+use crate::error::guarded;
 use crate::rule::Liberties;
 use rewright_ir::eval::{Floats, evaluate_watched, value_label};
 use rewright_ir::text::{Numbering, Printer};

@@ -2,7 +2,7 @@
 
 use super::compare::{Slack, compare_with};
 use crate::rule::Liberties;
-use crate::rule::soundness::TOLERANCE;
+use crate::rule::liberties::TOLERANCE;
 use rewright_ir::eval::Floats;
 use rewright_ir::{DType, Datum, EvalError, Name, Outcome};
 use std::fmt;

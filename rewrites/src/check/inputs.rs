@@ -2,8 +2,7 @@
 //!
 //! They are the same in every run: the generator of pseudo-random numbers is seeded for each set.
 
-use super::neighbors::near;
-use super::values::{Random, Spread, special};
+use crate::test_values::{Random, Spread, near, special};
 use indexmap::IndexMap;
 use rewright_ir::value::checked_len;
 use rewright_ir::{Array, DType, Datum, Dim, Function, Literal, Name, Scalar, Style, Styled, Type};

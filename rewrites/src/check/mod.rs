@@ -28,16 +28,12 @@ mod checker;
 mod compare;
 mod difference;
 mod inputs;
-mod neighbors;
 mod shrink;
-mod values;
 
 pub use checker::Checker;
 pub use compare::{Mismatch, Tolerance, compare};
 pub use difference::Difference;
 pub use inputs::{ROUNDS, arguments};
-pub(crate) use neighbors::{edges, near};
-pub(crate) use values::{Random, Spread, special};
 
 use crate::rule::Liberties;
 use rewright_ir::{Datum, Module, Name};

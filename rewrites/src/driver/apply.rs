@@ -1,38 +1,21 @@
 //! One application of a rewrite, as a transaction.
 
-use super::Verify;
 use super::plan::{Group, Id};
 use super::turn::{Pending, Place, Turn, note_op, push_all};
 use crate::analyses::Analyses;
 use crate::change::Touched;
-use crate::error::RewriteError;
+use crate::error::{RewriteError, guarded};
 use crate::observer::{Event, RemarkKind};
+use crate::options::Verify;
 use crate::rewrite::{AnyMatch, NoMatch};
 use crate::rewriter::{Outcome, Rewriter};
 use rewright_ir::Loc;
 use rewright_ir::verify::VerifyErrors;
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 /// The most declined applications of a rewrite in one function: a rewrite that changes much takes long each
 /// time.
 const MAX_DECLINED: u64 = 64;
-
-/// Calls a rewrite's code; a panic becomes an error. The caller rolls back or drops all state that the
-/// rewrite had access to.
-pub(crate) fn guarded<T>(call: impl FnOnce() -> T) -> Result<T, RewriteError> {
-    catch_unwind(AssertUnwindSafe(call)).map_err(|payload| RewriteError::Panicked(message(payload)))
-}
-
-fn message(payload: Box<dyn Any + Send>) -> String {
-    match payload.downcast::<String>() {
-        Ok(text) => *text,
-        Err(payload) => {
-            payload.downcast_ref::<&str>().map_or_else(|| "without a message".to_string(), |s| s.to_string())
-        }
-    }
-}
 
 impl Turn<'_, '_> {
     /// Applies a match, or rolls it back.

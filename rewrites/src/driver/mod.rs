@@ -8,22 +8,20 @@ mod apply;
 mod cycle;
 mod matcher;
 mod missed;
-mod options;
 mod pending;
 mod plan;
 mod report;
 mod summary;
 mod turn;
 
-pub(crate) use apply::guarded;
 pub use matcher::Matcher;
-pub use options::{Options, Verify};
 pub use report::{Report, RewriteStats};
 
-use crate::analyses::ModuleAnalyses;
+use crate::analyses::{Analyses, ModuleAnalyses};
 use crate::egraph::RuleBook;
 use crate::error::RewriteError;
 use crate::observer::{Event, Observer};
+use crate::options::Options;
 use crate::pipeline::Pipeline;
 use crate::run_state::RunState;
 use plan::Plan;
@@ -31,6 +29,26 @@ use rewright_ir::{Function, Module, Name, infer_function, verify_module};
 use std::rc::Rc;
 use std::time::Duration;
 use turn::Turn;
+
+impl Pipeline {
+    /// Runs the rewrites over every function of a module. On an error the module is unchanged.
+    pub fn run(
+        &self,
+        module: &mut Module,
+        options: &Options,
+        observer: &mut dyn Observer,
+    ) -> Result<Report, RewriteError> {
+        run(self, module, options, observer)
+    }
+}
+
+impl Analyses {
+    /// Analyses of a function in a run of a pipeline. [`Default`] has default options, and the rules of this
+    /// process.
+    pub fn of_run(pipeline: &Pipeline, options: &Options) -> Self {
+        Analyses::sharing(Rc::default(), Rc::new(RunState::new(pipeline.rules(), options)))
+    }
+}
 
 /// The state that the turns of all functions share.
 struct Run<'a> {
@@ -73,7 +91,7 @@ pub(crate) fn run(
     let stats =
         plan.rewrites.iter().map(|e| RewriteStats { rewrite: e.def.name, asked: 0, applied: 0, time: Duration::ZERO });
     let report = Report { stats: stats.collect(), ..Report::default() };
-    let state = Rc::new(RunState::new(pipeline, options));
+    let state = Rc::new(RunState::new(pipeline.rules(), options));
     let mut run = Run { plan, options, observer, report, seq: 0, known: Rc::default(), state };
     // Callees come before callers: they are as short as possible by then, and each call is examined once.
     let mut names: Vec<Name> = run.known.calls(module).callees_first().to_vec();

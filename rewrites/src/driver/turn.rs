@@ -9,7 +9,7 @@ use super::summary::Summaries;
 use crate::analyses::Analyses;
 use crate::change::Touched;
 use crate::check::{Check, Checker};
-use crate::error::RewriteError;
+use crate::error::{RewriteError, guarded};
 use crate::match_cx::MatchCx;
 use crate::observer::{Event, Remark, RemarkKind};
 use crate::rewrite::{AnyMatch, NoMatch};
@@ -354,7 +354,7 @@ impl<'a, 'r> Turn<'a, 'r> {
         }
         let begun = self.run.options.times.then(Instant::now);
         let cx = MatchCx::new(&self.func, self.module, &self.analyses);
-        let found = super::apply::guarded(|| find(&cx));
+        let found = guarded(|| find(&cx));
         let stats = &mut self.run.report.stats[id];
         stats.asked += 1;
         stats.time += begun.map_or(Duration::ZERO, |t| t.elapsed());

@@ -1,10 +1,7 @@
 //! How a form is chosen: greedily, or exactly, which is a rewrite of its own that a cargo feature adds.
 
 use super::extract::{Problem, Solution};
-use crate::pipeline::Pipeline;
-
-/// The rewrite that chooses the cheapest form.
-pub(crate) const EXACT: &str = "saturate-exact";
+use crate::pipeline::{EXACT, Pipeline};
 
 /// How a form is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -36,7 +36,6 @@ mod verify;
 
 #[cfg(feature = "exact-extraction")]
 pub use exact::SaturateExact;
-pub(crate) use extraction::EXACT;
 pub use proof::{Proof, ProofStep};
 pub use proof_names::Named;
 pub use prove::{NoProof, explain, prove, prove_values};

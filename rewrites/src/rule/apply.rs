@@ -1,5 +1,6 @@
 //! Decides whether a rule may be applied at a place of a function, and applies it.
 
+use super::condition::FACTS_DEPTH;
 use super::template::{Part, Refused, Template, TemplatePlanner, Typed, constant};
 use super::tree::Bindings;
 use super::{AttrTerm, Node, NodeId, OpTerm, Rule};
@@ -11,9 +12,6 @@ use crate::value_facts::ValueFacts;
 use rewright_ir::op::Eval;
 use rewright_ir::{Attr, DType, Inst, Scalar, Value};
 use smallvec::SmallVec;
-
-/// The number of definitions that conditions follow to find facts about a value.
-pub(super) const FACTS_DEPTH: u8 = 4;
 
 /// A match of a rule, with its planned template.
 pub(crate) struct RuleMatch {

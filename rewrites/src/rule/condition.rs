@@ -10,6 +10,9 @@ use crate::value_facts::ValueFacts;
 use rewright_ir::{DType, Dim, Origin, Scalar, Type};
 use std::sync::LazyLock;
 
+/// The number of definitions that conditions follow to find facts about a value.
+pub(super) const FACTS_DEPTH: u8 = 4;
+
 /// The facts about a variable's value when a rule is tried.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {

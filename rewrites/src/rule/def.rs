@@ -1,5 +1,6 @@
 //! The text form and registration of rules.
 
+use super::condition::FACTS_DEPTH;
 use super::parse::{RuleErrors, parse_rule};
 use super::{Direction, Rule};
 use crate::def::{Form, RewriteDef, RewriteEntry};
@@ -66,7 +67,7 @@ fn entry(rule: Rule, origin: Origin) -> RewriteEntry {
         .roots(roots)
         .benefit(rule.benefit)
         .liberties(rule.liberties)
-        .reach(rule.depth() + if rule.conditions.is_empty() { 0 } else { super::apply::FACTS_DEPTH });
+        .reach(rule.depth() + if rule.conditions.is_empty() { 0 } else { FACTS_DEPTH });
     if !rule.by_default || rule.direction != Direction::Rewrites {
         def = def.opt_in();
     }

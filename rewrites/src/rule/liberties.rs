@@ -3,6 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+/// The tolerance of an `approximate` rule, in units of rounding of the largest term.
+pub const TOLERANCE: f64 = 4096.0;
+
 bitflags::bitflags! {
     /// The ways in which a rewritten program may give other results than the original. None, the default,
     /// means identical bits.

@@ -5,7 +5,7 @@
 
 use super::template::scalar_of;
 use super::{Condition, Node, NodeId, Rule};
-use crate::check::Random;
+use crate::test_values::Random;
 use rewright_ir::{Attrs, Literal, Op, Scalar, eval_scalar, registry};
 use smallvec::SmallVec;
 

@@ -17,7 +17,8 @@ mod search;
 mod tests;
 
 use super::extract::{Problem, Solution};
-use super::{BetterForm, EXACT, Extraction};
+use super::{BetterForm, Extraction};
+use crate::pipeline::EXACT;
 use crate::prelude::*;
 use search::ExactSearch;
 use std::fmt;

@@ -1,6 +1,6 @@
 //! Evaluates an elementwise rule at many points at once: each variable becomes an array.
 
-use super::MAX_ELEMENTS;
+use super::cases::MAX_ELEMENTS;
 use crate::rule::typing::Case;
 use crate::rule::{Node, Rule};
 use rewright_ir::{Array, DType, Datum, Limits, Scalar, evaluate_op};

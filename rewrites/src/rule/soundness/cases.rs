@@ -7,6 +7,9 @@ use crate::rule::{AttrTerm, Known, Node, Rule, extents};
 use crate::value_facts::ValueFacts;
 use rewright_ir::{Attr, DType, Dim, Scalar, Type};
 
+/// The size limit of arrays, in elements.
+pub(super) const MAX_ELEMENTS: u64 = 1 << 17;
+
 /// The limit on combinations whose types are inferred. Beyond it they are sampled evenly.
 const MAX_TYPED: usize = 1 << 17;
 
@@ -196,7 +199,7 @@ fn extents_of_literals(rule: &Rule) -> Vec<u64> {
     });
     let near = literals.flat_map(|n| [n - 1, n, n + 1]);
     let mut extents: Vec<u64> = near.filter(|&n| n > 3).filter_map(|n| u64::try_from(n).ok()).collect();
-    extents.retain(|&n| n <= super::MAX_ELEMENTS);
+    extents.retain(|&n| n <= MAX_ELEMENTS);
     extents.sort_unstable();
     extents.dedup();
     extents

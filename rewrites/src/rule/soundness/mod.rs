@@ -30,7 +30,7 @@
 //!   side;
 //! - `reassociate`: the same, where a reduction counts as one operation for each element, and terms are as
 //!   large as without cancellation;
-//! - `approximate`: [`TOLERANCE`] units of the largest term.
+//! - `approximate`: [`TOLERANCE`](crate::rule::liberties::TOLERANCE) units of the largest term.
 //!
 //! With the last three, values for which a term of finite operands overflows or underflows are skipped: the
 //! order of operations shows there. A NaN on one side only is a difference. So is an infinity that is a
@@ -63,15 +63,12 @@ use super::proof::{Answer, decide, decide_at, meaning::width, witness};
 use super::typing::{Case, is_elementwise, type_case};
 use super::{DTypes, Liberties, Rule};
 use batch::Sides;
-use cases::{CaseSpace, large_cases, mixed_cases};
+use cases::{CaseSpace, MAX_ELEMENTS, large_cases, mixed_cases};
 use points::{Effort, points};
 use rewright_ir::{DType, Datum, Literal, Scalar};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use trial::{Compared, Trial};
-
-/// The tolerance of an `approximate` rule, in units of rounding of the largest term.
-pub const TOLERANCE: f64 = 4096.0;
 
 /// The first round: a few values for each combination of dtypes, shapes and attributes.
 const FEW: Effort = Effort { special: 4, telling: false, random: 4, extremes: false };
@@ -111,9 +108,6 @@ const SIMPLER: usize = 16;
 /// The combinations of dtypes that are tested with different shapes, and with large arrays.
 const MAX_SHAPED: usize = 2;
 const MAX_LARGE: usize = 8;
-
-/// The size limit of arrays, in elements.
-const MAX_ELEMENTS: u64 = 1 << 17;
 
 /// The number of unproved cases that are searched for boundary values.
 const MAX_SEARCHED: usize = 8;

@@ -3,11 +3,11 @@
 use super::cases::known_in;
 use super::ordinal::stepped;
 use super::random_values::Drawing;
-use crate::check::special;
 use crate::rule::number::extreme;
 use crate::rule::related::{relates, solve};
 use crate::rule::typing::{Case, Operand};
 use crate::rule::{Condition, Rule};
+use crate::test_values::special;
 use rewright_ir::{Array, DType, Datum, Literal, Scalar};
 
 /// The number of test values of a case, by kind.

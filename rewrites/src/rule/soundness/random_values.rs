@@ -3,10 +3,10 @@
 use super::cases::known_in;
 use super::ordinal::{ends, stepped};
 use super::points::{fits, hold, values};
-use crate::check::{Random, Spread, edges, near};
 use crate::rule::proof::ring::inverse;
 use crate::rule::typing::Case;
 use crate::rule::{Condition, Node, Rule, related};
+use crate::test_values::{Random, Spread, edges, near};
 use rewright_ir::{Array, DType, Datum, Literal, Scalar};
 
 /// Rejection sampling: the number of draws until the elements satisfy the conditions.

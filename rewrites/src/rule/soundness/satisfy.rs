@@ -11,9 +11,9 @@
 
 use super::batch::{Batch, Evaluated};
 use super::ordinal::stepped;
-use crate::check::special;
 use crate::rule::typing::Case;
 use crate::rule::{Node, NodeId, Rule};
+use crate::test_values::special;
 use rewright_ir::{DType, Scalar};
 
 /// The goals of one case.

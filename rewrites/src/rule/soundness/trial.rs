@@ -1,6 +1,8 @@
 //! Evaluates both sides of a rule at one point, and compares them within its liberties.
 
-use super::{Counterexample, MAX_ELEMENTS, TOLERANCE, range};
+use super::cases::MAX_ELEMENTS;
+use super::{Counterexample, range};
+use crate::rule::liberties::TOLERANCE;
 use crate::rule::{Liberties, Node, NodeId, Rule};
 use rewright_ir::op::Traits;
 use rewright_ir::{Array, Attr, DType, Datum, Limits, Op, Scalar, evaluate_op};

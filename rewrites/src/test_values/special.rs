@@ -1,4 +1,4 @@
-//! Generated scalars: special values of arithmetic, and random ones.
+//! Special values of arithmetic, and random scalars.
 
 use rewright_ir::{Complex32, Complex64, DType, Scalar};
 

@@ -48,10 +48,10 @@ pub struct Options {
 }
 
 impl Options {
-    pub(super) fn fuel_for(&self, insts: usize) -> u64 {
+    pub(crate) fn fuel_for(&self, insts: usize) -> u64 {
         self.fuel.unwrap_or(10_000 + 100 * insts as u64)
     }
-    pub(super) fn max_size_for(&self, insts: usize) -> usize {
+    pub(crate) fn max_size_for(&self, insts: usize) -> usize {
         self.max_size.unwrap_or(10_000 + 32 * insts)
     }
 }

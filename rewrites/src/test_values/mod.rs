@@ -1,0 +1,7 @@
+//! Scalars to test rewrites and rules with: special values, values near a constant, and random ones.
+
+mod neighbors;
+mod special;
+
+pub(crate) use neighbors::{edges, near};
+pub(crate) use special::{Random, Spread, special};
