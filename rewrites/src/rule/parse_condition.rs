@@ -38,6 +38,10 @@ impl Parser<'_> {
             self.at = at;
             return self.computed_bool();
         }
+        if self.eat(")") {
+            self.error(at, format!("`({word})` has no condition"));
+            return None;
+        }
         let mut parts = Vec::new();
         while !self.eat(")") {
             if self.space() == self.text.len() {

@@ -114,7 +114,7 @@ fn conditions_that_make_no_sense_are_refused() {
         ("(add ?x ?c:const) => ?x if [(eq ?d 0)]", "`?d` is not in the pattern"),
         ("(add ?x ?c:const) => ?x if [(eqq ?c 0)]", "there is no op `eqq`; did you mean `eq`?"),
         ("(add ?x ?c:const) => ?x if [(add ?c 0)]", "is no bool"),
-        ("(add ?x ?c:const) => ?x if [(not)]", "`not` is about one condition, here it has 0"),
+        ("(add ?x ?c:const) => ?x if [(not)]", "`(not)` has no condition"),
         ("(add ?x ?c:const) => ?x if [(not nonneg(?x) nonneg(?c))]", "here it has 2"),
         ("(add ?x ?c:const) => ?x if [3]", "there is no condition `3`"),
         ("(add ?x ?c:const) => ?x if [(and nonneg(?x)", "the `)` that belongs to this is missing"),

@@ -54,6 +54,7 @@ fn what_says_nothing_that_can_be_applied() {
         ("(add ?x:f32 2.5) => (neg ?x:f64)", "classes of a variable belong into the pattern"),
         ("(and ?x 2) => ?x", "no dtypes"),
         ("(add ?x:int ?y:float) => ?x", "`?x` is i8, i16, i32, i64, u8, u16, u32, u64, `?y` is f32, f64"),
+        ("(add ?x:int 0) => ?x if [(or)]", "`(or)` has no condition"),
         ("(sub least 1) => greatest", "a variable with a class, such as `?x:i16`, gives it one"),
         ("(add ?x:int 0) => ?x benefit 1 benefit 2", "the clause `benefit` is given twice"),
     ];

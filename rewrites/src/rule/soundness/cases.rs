@@ -1,6 +1,6 @@
 //! The cases of a rule: combinations of dtypes, shapes and attributes.
 
-use super::attrs::attr_choices;
+use super::attrs::{attr_choices, has_dims};
 use super::dtypes::{alike, combinations};
 use crate::rule::typing::{Case, Operand, is_elementwise, type_case};
 use crate::rule::{AttrTerm, Known, Node, Rule, extents};
@@ -17,7 +17,10 @@ const MAX_TYPED: usize = 1 << 17;
 const MAX_MIXED: usize = 1 << 12;
 
 /// Shapes of each rank, with a square one for matrix products.
-const SHAPES: [&[u64]; 5] = [&[], &[3], &[2, 3], &[2, 2], &[2, 3, 2]];
+const SHAPES: [&[u64]; 7] = [&[], &[3], &[2, 3], &[2, 2], &[2, 3, 2], &[2, 2, 2, 2], &[2, 1, 2, 2, 2]];
+
+/// The greatest rank of [`SHAPES`].
+pub(super) const MAX_RANK: usize = 5;
 
 /// The extents of shapes of one and two axes, where variables have different shapes.
 const MIXED_EXTENTS: [u64; 4] = [1, 2, 3, 0];
@@ -122,9 +125,10 @@ fn nth_attrs(choices: &[Vec<Option<Attr>>], mut number: usize) -> Vec<Option<Att
     choices.iter().map(&mut pick).collect()
 }
 
-/// The attributes beside operands of these shapes; `alone` is the shape where there are no operands.
+/// The attributes beside operands of these shapes; `alone` is the shape where no operand is an array.
 fn attrs_beside(rule: &Rule, shapes: &[Vec<u64>], alone: &[u64]) -> Vec<Vec<Option<Attr>>> {
-    let largest = shapes.iter().max_by_key(|shape| shape.len()).map_or(alone, |shape| shape);
+    let largest = shapes.iter().filter(|shape| !shape.is_empty()).max_by_key(|shape| shape.len());
+    let largest = largest.map_or(alone, |shape| shape);
     (0..rule.attr_vars.len()).map(|var| attr_choices(rule, var, largest)).collect()
 }
 
@@ -144,8 +148,13 @@ fn shapes(rule: &Rule) -> Vec<Shapes> {
         shapes.extend([vec![extent], vec![extent, 3], vec![2, extent]]);
     }
     let mut all = Vec::new();
+    let has_dims = has_dims(rule);
     for shape in shapes {
         all.push(new(vec![shape.clone(); count], false, &shape));
+        // Constructors of scalars, whose extents are attributes.
+        if has_dims && count > 0 && !shape.is_empty() {
+            all.push(new(vec![Vec::new(); count], false, &shape));
+        }
         if shape.is_empty() {
             continue;
         }
@@ -266,6 +275,9 @@ pub(super) fn large_cases<'a>(rule: &'a Rule, dtypes: &'a [DType]) -> impl Itera
         let shape = |shape: &[u64]| shape.to_vec();
         all.extend(LARGE.iter().map(|large| (vec![shape(large); count], shape(large))));
         all.extend(extents_of_literals(rule).into_iter().map(|extent| (vec![vec![extent]; count], vec![extent])));
+        if count > 0 && has_dims(rule) {
+            all.extend(LARGE.iter().map(|large| (vec![Vec::new(); count], shape(large))));
+        }
         if count > 1 {
             for pair in LARGE.iter().filter(|large| large.len() == 2 && large[0] != large[1]) {
                 let turned: Vec<u64> = pair.iter().rev().copied().collect();

@@ -28,9 +28,10 @@ impl fmt::Display for Counterexample {
             let comma = if n > 0 { ", " } else { "" };
             write!(f, "{comma}{name} = {} of {}", show(value), value.ty())?;
         }
-        for (name, attr) in &self.attrs {
+        for (n, (name, attr)) in self.attrs.iter().enumerate() {
+            let comma = if n > 0 || !self.vars.is_empty() { ", " } else { "" };
             let value = attr.as_ref().map_or("not given".to_string(), Attr::to_string);
-            write!(f, ", @{name} = {value}")?;
+            write!(f, "{comma}@{name} = {value}")?;
         }
         write!(f, ": the pattern gives {}, the template ", show(&self.pattern))?;
         match &self.template {

@@ -63,7 +63,7 @@ use super::proof::{Answer, decide, decide_at, meaning::width, witness};
 use super::typing::{Case, is_elementwise, type_case};
 use super::{DTypes, Liberties, Rule};
 use batch::Sides;
-use cases::{CaseSpace, MAX_ELEMENTS, large_cases, mixed_cases};
+use cases::{CaseSpace, large_cases, mixed_cases};
 use points::{Effort, points};
 use rewright_ir::{DType, Datum, Literal, Scalar};
 use serde::{Deserialize, Serialize};
@@ -187,7 +187,9 @@ impl fmt::Display for Soundness {
                 }
             }
             (Verdict::Unsound, Some(example)) => write!(f, "unsound: {example}"),
-            _ => f.write_str("untried: no values were found that satisfy its conditions"),
+            _ => f.write_str(
+                "untried: no values were found that satisfy its conditions and for which the pattern can be computed",
+            ),
         }
     }
 }
@@ -255,6 +257,10 @@ impl CounterexampleSearch<'_> {
         let all = thinned(all, if rule.has_rests() { MAX_REST_CASES } else { MAX_CASES });
         if all.len() < self.found.cases {
             self.not_tried(format!("{} of {} cases", self.found.cases - all.len(), self.found.cases));
+        }
+        let sampled = attrs::sampled(rule);
+        if !sampled.is_empty() {
+            self.not_tried(format!("all values of {}, which are sampled", sampled.join(", ")));
         }
         let few = if is_elementwise(rule) { FEW } else { FEW_ARRAYS };
         for (at, case) in all.iter().enumerate() {
@@ -459,10 +465,11 @@ impl CounterexampleSearch<'_> {
         if is_elementwise(rule) {
             return Ok(());
         }
-        self.not_tried(format!("arrays of more than {} elements", MAX_ELEMENTS));
         let dtypes = thinned(fitting, MAX_LARGE);
         let cases: Vec<Case> = dtypes.iter().flat_map(|dtypes| large_cases(rule, dtypes)).collect();
         let cases: Vec<Case> = cases.into_iter().filter(|case| type_case(rule, case).is_ok()).collect();
+        let longest = cases.iter().chain(all).map(cases::elements).max().unwrap_or(1);
+        self.not_tried(format!("arrays of more than {longest} elements or {} axes", cases::MAX_RANK));
         self.large(&cases)
     }
 

@@ -36,7 +36,7 @@ pub(super) fn points<'a>(rule: &'a Rule, case: &'a Case, effort: Effort) -> impl
 
 /// All elements of all variables at the greatest number of their dtype, then at the least, then arrays of
 /// zeros whose last element is the greatest, then arrays of numbers just below the greatest: their sums are
-/// large and irregular.
+/// large and irregular. For floats also zeros of both signs, and ones beside a number that absorbs them.
 fn extremes(rule: &Rule, case: &Case) -> Vec<Vec<Datum>> {
     let end = |greatest: bool| {
         // Sums of infinities say little.
@@ -82,7 +82,30 @@ fn extremes(rule: &Rule, case: &Case) -> Vec<Vec<Datum>> {
             let by = (at.wrapping_mul(at) + var) % 5;
             stepped(greatest, -(by as i128)).unwrap_or(greatest)
         };
-        all = [shaped(&last), shaped(&below)].into_iter().flatten().chain(all).collect();
+        // A sum loses or keeps the ones, depending on its order.
+        let absorbs = |greatest: Scalar| match greatest.dtype() {
+            DType::F32 | DType::C64 => Scalar::F64((1u64 << 24) as f64).cast(greatest.dtype()),
+            dtype if dtype.is_float() || dtype.is_complex() => Scalar::F64((1u64 << 53) as f64).cast(dtype),
+            _ => greatest,
+        };
+        let first_absorbs =
+            |_: usize, greatest: Scalar, at: usize, _: usize| if at == 0 { absorbs(greatest) } else { greatest };
+        let last_absorbs = |_: usize, greatest: Scalar, at: usize, count: usize| match at + 1 == count {
+            true => absorbs(greatest),
+            false => greatest,
+        };
+        // Zeros of both signs, which compare equal.
+        let zeros = |var: usize, greatest: Scalar, at: usize, _: usize| {
+            let zero = if (at + var).is_multiple_of(2) { 0.0 } else { -0.0 };
+            Scalar::F64(zero).cast(greatest.dtype())
+        };
+        let is_inexact = |(ty, _): &Operand| ty.dtype().is_float() || ty.dtype().is_complex();
+        let of_floats: &[&dyn Fn(usize, Scalar, usize, usize) -> Scalar] =
+            if case.vars.iter().any(is_inexact) { &[&zeros, &first_absorbs, &last_absorbs] } else { &[] };
+        let shapes = [&last as &dyn Fn(usize, Scalar, usize, usize) -> Scalar, &below];
+        let made = shapes.iter().chain(of_floats).filter_map(|element| shaped(*element));
+        let made: Vec<Vec<Datum>> = made.collect();
+        all = made.into_iter().chain(all).collect();
     }
     all
 }
