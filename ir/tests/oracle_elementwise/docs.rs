@@ -24,26 +24,54 @@ const INTRODUCTION: &str = "\
 
 <!-- Written by: REWRIGHT_BLESS=1 cargo test -p rewright-ir --test oracle_elementwise -->
 
-Operands broadcast as in NumPy. An op computes at one of its *loops*: the first one, from the narrowest dtype up, that every
-operand can safely be cast to. The column lists the operands' dtype and, after an arrow, the results' where that is another one;
-`int` stands for i8 to i64 and u8 to u64, `float` for f32 and f64, `complex` for c64 and c128. *ulp* is
-the greatest difference from the correctly rounded value that the tests accept, in units in the last place, of real operands and
-of complex ones, where it holds for each part. `(of x)` says that the unit is that of the greatest operand where all are
-negative and the value is less, for sums that cancel; `(of z)` that it is that of the greater part. An op without a number is exact, or gives the number nearest to the exact value,
-but for a few that are a formula of several operations, each rounded: `deg2rad` and `rad2deg` (a product with a rounded constant),
-`integer_power` (repeated squares), and `mul`, `div`, `square` and `reciprocal` of complex numbers (sums of products, which may cancel). Complex
-powers `a^b` are as good as stated where `b log a` is at most 1,000 in magnitude, and beyond lose in proportion; of whole numbers with exponents up
-to 15 they are exact. Two complex functions of `x + iy` have parts that vanish at places no number is at, and what is next to nothing there is off by
-more: a part of `exp2` that is less than `|y|` times 2^-54 of the value's length, by up to `|y|` times 2^-104 of that length, and beyond `|y|` of 1e15 it
-points anywhere; the real part of `expm1` where it is less than 2^-40 of `e^x`, by up to 2^-73 of that, and beyond `|y|` of 1e6, where
-`e^x cos y` and 1 cancel, by up to 2^-52. Real powers to -1, 1/2, 1 and 2 are rounded once. The last
-column is NumPy's ufunc, or what computes the same.
+You know the name of an op, and want its dtypes, its accuracy or its name in NumPy. Operands broadcast as in
+NumPy.
 
-Functions that kernels compute for whole vectors at once give one of the numbers next to the exact value, not always the nearest one.
-What they are off by at most, in units in the last place, is in the table below: a little more than what a search found that looks again where errors are
-greatest (`docs/testing.md`), by values of a hundred bits; it is no proof.
-Below 0 `lgamma` has zeros: where its value there is less than 1/4, the unit is that of 1/4.
+- *Loops*: the dtypes at which an op computes. It uses the first loop, from the narrowest dtype up, to which
+  all operands can be cast safely. The dtype of the result stands behind an arrow if it is another one. `int`
+  is i8 to i64 and u8 to u64, `float` is f32 and f64, `complex` is c64 and c128.
+- *ulp*: the greatest error that the tests accept, in units in the last place of the correctly rounded value.
+  It holds for real operands and, in the next column, for each part of complex ones. The unit is that of the
+  greatest operand in case of `(of x)`, where sums of negative operands cancel, and that of the greater part
+  in case of `(of z)`.
+- *NumPy*: the ufunc, or an expression with the same result.
+
+An op without an error is exact or correctly rounded, with these exceptions, which round more than once:
+
+- `deg2rad`, `rad2deg`: a product with a rounded constant.
+- `integer_power`: repeated squares.
+- Complex `mul`, `div`, `square`, `reciprocal`: sums of products, which may cancel.
+
+Errors of some complex functions are greater in places:
+
+- `power`: where `b log a` of `a^b` is more than 1,000 in magnitude, the error grows in proportion. Powers of
+  whole numbers with exponents up to 15 are exact. Real powers to -1, 1/2, 1 and 2 are rounded once.
+- `exp2` of `x + iy`: a part that is less than `|y|` times 2^-54 of the modulus is off by up to `|y|` times
+  2^-104 of the modulus. Beyond `|y|` of 1e15 the direction is arbitrary.
+- `expm1` of `x + iy`: a real part that is less than 2^-40 of `e^x` is off by up to 2^-73 of that. Beyond
+  `|y|` of 1e6, where `e^x cos y` and 1 cancel, it is off by up to 2^-52.
+
+Functions that kernels compute for whole vectors return one of the two numbers next to the exact value. The
+table of errors below has bounds in units in the last place. They are a little more than the greatest errors
+found by a search against values of 100 bits ([Test](testing.md)), and not proved. Where `lgamma` of a
+negative number is less than 1/4, its unit is that of 1/4.
 ";
+
+/// Columns of a line of prose.
+const COLUMNS: usize = 108;
+
+/// An item of a list, broken into lines.
+fn item(text: &str) -> String {
+    let mut lines = vec!["-".to_string()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("a line");
+        match line.chars().count() + 1 + word.chars().count() > COLUMNS {
+            true => lines.push(format!("  {word}")),
+            false => *line = format!("{line} {word}"),
+        }
+    }
+    lines.join("\n")
+}
 
 /// A loop's result dtypes relative to that of its operands, unless all loops have the same.
 fn relation(at: DType, outs: &[DType], constant: bool) -> String {
@@ -137,24 +165,24 @@ fn page() -> Result<String, std::fmt::Error> {
         };
         writeln!(page, "| `{op}` | {} | {} | {} | {} | {numpy} |", arity(op), op.doc, dtypes(op), error(op))?;
     }
-    writeln!(page, "\n## How far from the exact value\n\n| op | f64 | f32 |\n|---|---|---|")?;
+    writeln!(page, "\n## Errors of functions on vectors\n\n| op | f64 | f32 |\n|---|---|---|")?;
     for (name, double, single) in ERRORS {
         writeln!(page, "| `{name}` | {double} | {single} |")?;
     }
-    writeln!(page, "\n## Where they differ from NumPy\n")?;
+    writeln!(page, "\n## Differences from NumPy\n")?;
     for text in GENERAL {
-        writeln!(page, "- {text}")?;
+        writeln!(page, "{}", item(text))?;
     }
     for difference in DIFFERENCES {
         let ops: Vec<_> = difference.ops.iter().map(|op| format!("`{op}`")).collect();
-        writeln!(page, "- {}: {}", ops.join(", "), difference.why)?;
+        writeln!(page, "{}", item(&format!("{}: {}", ops.join(", "), difference.why)))?;
     }
     for (op, _, why) in DTYPE_DIFFERENCES {
-        writeln!(page, "- `{op}`: {why}")?;
+        writeln!(page, "{}", item(&format!("`{op}`: {why}")))?;
     }
     writeln!(page, "\n## NumPy's ufuncs that are no elementwise op\n")?;
     for (name, why) in ABSENT {
-        writeln!(page, "- `{name}`: {why}")?;
+        writeln!(page, "{}", item(&format!("`{name}`: {why}")))?;
     }
     Ok(page)
 }
