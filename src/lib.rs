@@ -25,22 +25,28 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Every op, rewrite, storage style and lowering is registered by the crate that defines it, and the core's
-//! own are registered as a stranger's are. A plugin is a crate with, say, a [`RewriteDef`] and
-//! [`register_rewrite!`]; a program that links it (`use my_plugin as _;`) has it. `plugins/template` in the
-//! repository is one to copy.
+//! | you write | take | page of the book |
+//! |---|---|---|
+//! | a program that builds, optimizes or calls functions | [`prelude`] | `docs/embed.md` |
+//! | a plug-in: ops, rewrites, rules, styles, interfaces | [`plugin`](mod@plugin) | `docs/write-*.md` |
 //!
-//! This crate re-exports three:
+//! Every op, rewrite, storage style and lowering is registered by the crate that defines it; the core
+//! registers its own by the same macros. A plug-in is a crate with, say, a [`RewriteDef`] and
+//! [`register_rewrite!`]; a program that links it (`use my_plugin as _;`) has the rewrite. `plugins/template`
+//! in the repository is a plug-in to copy.
+//!
+//! Tools that need more find it in three crates. Rewrites and lowering do not depend on each other: they
+//! meet in the IR.
 //!
 //! - [`ir`]: types, ops, functions, text and RON forms, verifier, and the reference evaluator, which
-//!   defines what programs mean;
-//! - [`rewrites`]: the rewrite traits, registry, pipelines and driver, and the built-in rewrites;
-//! - [`lowering`]: kernels, code generators and [`Executable`].
-//!
-//! Rewrites and lowering know nothing of each other: they meet in the IR.
+//!   defines the meaning of programs;
+//! - [`rewrites`]: the rewrite traits, registry, pipelines and driver, rules and their checks;
+//! - [`lowering`]: code generators and [`Executable`]. Kernels are unstable:
+//!   [`lowering::internals`](rewright_lowering::internals).
 
 #![forbid(unsafe_code)]
 
+pub mod plugin;
 mod target;
 
 pub use ndarray;
@@ -57,13 +63,12 @@ pub use rewright_rewrites::{
 
 pub use target::target_of;
 
-/// What programs and plugins need most: `use rewright::prelude::*;`.
+/// The names that programs need most: `use rewright::prelude::*;`. Authors of plug-ins use
+/// [`plugin`](mod@crate::plugin) in its place.
 pub mod prelude {
     pub use crate::{
-        Arg, Array, Attr, Attrs, Block, DType, Datum, Dim, EvalError, Executable, FuncBuilder, Function, Inst, Literal,
-        Loop, MatchCx, Module, Name, NoMatch, NoObserver, Op, OpDef, Pipeline, Point, Rewrite, RewriteDef,
-        RewriteError, Rewriter, RootRewrite, Scalar, Scalars, Stage, Traits, Type, TypeError, Value, eval_scalar,
-        parse_module, register_interface, register_op, register_rewrite, register_style, registry,
+        Arg, Array, Attr, Attrs, Block, DType, Datum, Dim, EvalError, Executable, FuncBuilder, Function, Inst, Module,
+        Name, NoObserver, Op, Pipeline, Scalar, Type, TypeError, Value, parse_module, registry,
     };
 }
 

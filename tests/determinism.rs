@@ -3,7 +3,7 @@
 
 use libtest_mimic::{Arguments, Trial};
 use rewright::ir::inventory;
-use rewright::ir::registry::{InterfaceEntry, OpEntry, StyleEntry};
+use rewright::ir::{InterfaceEntry, OpEntry, StyleEntry};
 use rewright::ir::{Registry, print_module};
 use rewright::rewrites::rule::RuleEntry;
 use rewright::rewrites::{Options, RewriteEntry, RewriteRegistry};

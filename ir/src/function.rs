@@ -13,7 +13,6 @@ mod targets;
 
 pub use entity::{Block, Inst, Value, ValueDef};
 pub use inst_data::InstData;
-pub use layout::Insts;
 pub use targets::{Target, Targets};
 
 use crate::loc::Loc;

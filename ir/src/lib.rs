@@ -1,37 +1,45 @@
 //! The IR of Rewright: types, ops and functions, their text form, the verifier, analyses, run-time values,
 //! and the reference evaluator. Rewrites and lowering are crates on top of it.
 
+//!
+//! The crate's root has the types that programs and plugins need. Plugins take them from `rewright::plugin`.
+//! The modules are for tools, and for rewrites that do more than replace instructions:
+//!
+//! - [`expr`], [`ops`], [`op`], [`style`]: `arrayexpr` nodes, the built-in ops, definitions of ops and styles;
+//! - [`builder`], [`text`], [`mod@ron`], [`npy`]: construct, read and write functions and arrays;
+//! - [`analysis`], [`eval`], [`math`]: analyses, the reference evaluator, and its elementary functions.
+
 #![forbid(unsafe_code)]
 
 pub mod analysis;
-pub mod array_like;
-pub mod attr;
+mod array_like;
+mod attr;
 pub mod builder;
-pub mod diag;
-pub mod dtype;
-pub mod error;
+mod diag;
+mod dtype;
+mod error;
 pub mod eval;
 pub mod expr;
-pub mod function;
-pub mod inference;
-pub mod inline;
-pub mod loc;
+mod function;
+mod inference;
+mod inline;
+mod loc;
 pub mod math;
-pub mod module;
-pub mod name;
+mod module;
+mod name;
 pub mod npy;
 pub mod op;
 mod operand_names;
 pub mod ops;
-pub mod registry;
+mod registry;
 pub mod ron;
-pub mod scalar;
-pub mod show;
+mod scalar;
+mod show;
 pub mod style;
 pub mod text;
-pub mod types;
+mod types;
 pub mod value;
-pub mod verify;
+mod verify;
 
 pub use array_like::{AnyArray, ArrayLike, Deferred, Passed};
 pub use attr::{Attr, AttrDef, AttrKind, Attrs, Presence, SliceSpec};
@@ -58,7 +66,7 @@ pub use text::{
 };
 pub use types::{Dim, Signature, Type, broadcast_dims};
 pub use value::{Array, Component, Components, Datum, Element, Elements, Style, StyleDef, Styled, StyledLayout, View};
-pub use verify::{VerifyError, VerifyErrors, verify_function, verify_module};
+pub use verify::{VerifyError, VerifyErrors, unbound_symbol, verify_function, verify_module};
 
 #[doc(hidden)]
 pub use inventory;

@@ -4,9 +4,9 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rewright_ir::{DType, Scalar};
-use rewright_lowering::Interp;
-use rewright_lowering::cranelift::Cranelift;
-use rewright_lowering::kernel::{Binary, Buffer, CodeGen, Kernel, KernelArgs, KernelBuilder, Part, Status};
+use rewright_lowering::internals::Cranelift;
+use rewright_lowering::internals::Interp;
+use rewright_lowering::internals::kernel::{Binary, Buffer, CodeGen, Kernel, KernelArgs, KernelBuilder, Part, Status};
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -61,7 +61,7 @@ fn brighten() -> Kernel {
 fn wide() -> Vec<(&'static str, Box<dyn CodeGen>)> {
     #[cfg(target_arch = "x86_64")]
     {
-        use rewright_lowering::x64::{Level, X64};
+        use rewright_lowering::internals::x64::{Level, X64};
         let levels = Level::ALL.into_iter().filter_map(|level| X64::at(level).ok());
         levels.map(|x64| -> (_, Box<dyn CodeGen>) { (x64.name(), Box::new(x64)) }).collect()
     }

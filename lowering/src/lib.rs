@@ -19,38 +19,78 @@
 //!
 //! An expression goes through three forms:
 //!
-//! 1. [`lower()`] makes a [`Kernel`] of it: a loop nest around straight-line code on real scalars, for any extents and strides; see
-//!    [`kernel`]. How each elementwise op is computed there is an interface of the op, [`LowerScalar`], which any crate can
-//!    register for its own ops; see [`scalar`]. An op without it is computed by its reference meaning, point by point.
-//! 2. A code generator ([`CodeGen`]) makes the kernel ready to run: [`Interp`] interprets it, plainly, and is the oracle for the others;
-//!    [`cranelift`] makes machine code of it with 128-bit vectors, for many processors, and `x64` with wider ones, for those of x86-64 that have AVX2
-//!    or AVX-512.
-//! 3. [`Lowered::space`], [`Lowered::result_shape`] and [`Lowered::bind`] say for the arrays of one call how often the loops run and
-//!    where everything is; see [`mod@lower`].
+//! 1. *Lowering* makes a kernel of it: a loop nest around straight-line code on scalars, for any extents and
+//!    strides. The interface [`LowerScalar`] of an elementwise op says how a kernel computes the op, and any
+//!    crate can register it for its own ops; see [`scalar`]. A kernel calls the reference meaning of an op
+//!    that has no such interface, once for each point.
+//! 2. A *code generator* compiles the kernel; [`exec::Backend`] selects one. `interp` interprets kernels and
+//!    is the oracle of the others. `cranelift` emits 128-bit vectors for many processors, and `x64` emits
+//!    wider vectors for processors with AVX2 or AVX-512.
+//! 3. *Binding* computes, for the arrays of one call, the extents of loops and the addresses of operands.
 //!
-//! [`Executable`] does all of that for the functions of a module: control flow and scalars run by a plan, array
-//! expressions by kernels, and what has no kernel by the reference evaluator, with a remark that says why; see [`exec`].
+//! [`Executable`] does this for the functions of a module. A plan runs control flow and scalars, kernels
+//! compute array expressions, and the reference evaluator runs the remaining ops, with a remark that says
+//! why; see [`exec`].
 //!
-//! All ways give the same results, bit for bit, payloads of NaN excepted: floats are strict, and functions such as `exp` are those of
-//! [`rewright_ir::math`] everywhere.
+//! All code generators give the same results, bit for bit, except for payloads of NaN: floats are strict,
+//! and functions such as `exp` are those of [`rewright_ir::math`] everywhere.
+//!
+//! Only [`exec`], [`scalar`] and the items below are for programs and plugins; [`internals`] is unstable.
 
 #![allow(unsafe_code, reason = "running machine code; each block argues its safety")]
 
 mod bools;
 mod copy;
-pub mod cranelift;
+mod cranelift;
 pub mod exec;
-pub mod interp;
-pub mod kernel;
-pub mod lower;
+mod interp;
+mod kernel;
+mod lower;
 pub mod scalar;
-pub mod schedule;
+mod schedule;
 #[cfg(target_arch = "x86_64")]
-pub mod x64;
+mod x64;
 
-pub use bools::{PacksBools, WORD, pack_bools};
+pub use bools::{PacksBools, pack_bools};
 pub use exec::{Executable, LowerError, Options};
-pub use interp::Interp;
-pub use kernel::{CodeGen, CompiledKernel, Kernel, KernelArgs, KernelBuilder, KernelError};
-pub use lower::{Lowered, NotLowered, lower};
+pub use kernel::{Binary, Compare, KValue, KernelBuilder, Unary};
 pub use scalar::LowerScalar;
+pub use schedule::{Schedule, ScheduleError};
+
+use kernel::KernelError;
+
+/// Unstable: kernels, lowering, code generators and plans, for the tests, benches and tools of this
+/// repository. Any version may change them; programs and plugins do not need them.
+pub mod internals {
+    pub use crate::cranelift::Cranelift;
+    pub use crate::interp::Interp;
+
+    /// Kernel IR, and the interface of code generators.
+    pub mod kernel {
+        pub use crate::kernel::{
+            Binary, Buffer, CodeGen, Compare, CompiledKernel, Fold, KInst, KOp, KValue, Kernel, KernelArgs,
+            KernelBuilder, KernelError, MathCall, MathPtr, Part, Reference, Status, Unary, Wishes,
+        };
+    }
+
+    /// From array expressions to kernels.
+    pub mod lower {
+        pub use crate::lower::{Lowered, Place, Strided, lower};
+    }
+
+    /// The steps of executables.
+    pub mod plan {
+        pub use crate::exec::plan::{KernelStep, StepKind};
+    }
+
+    /// Schedules of loops.
+    pub mod schedule {
+        pub use crate::schedule::{Schedule, Tile};
+    }
+
+    /// The code generator for x86-64.
+    #[cfg(target_arch = "x86_64")]
+    pub mod x64 {
+        pub use crate::x64::{Level, X64, probe};
+    }
+}

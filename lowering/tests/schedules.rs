@@ -4,7 +4,7 @@ use ndarray::{Array, Array1, Array2, IxDyn, ShapeBuilder, s};
 use rewright_ir::text::parse_module;
 use rewright_ir::{Complex64, Datum, Module};
 use rewright_lowering::exec::{Arg, Backend, Executable, Options, ViewMut};
-use rewright_lowering::schedule::{Schedule, Tile};
+use rewright_lowering::internals::schedule::{Schedule, Tile};
 use std::num::NonZeroU32;
 
 fn module(text: &str) -> Module {

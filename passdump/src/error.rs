@@ -2,7 +2,7 @@
 
 use crate::diff;
 use crate::fixture::Span;
-use rewright::ir::verify::VerifyErrors;
+use rewright::ir::VerifyErrors;
 use rewright::{Diagnostic, Diagnostics, EvalError, Loc, RewriteError};
 use std::io;
 use std::path::Path;

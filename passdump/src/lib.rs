@@ -15,8 +15,7 @@
 //! evaluator and every code generator, before and after rewriting. `plugins/template` in the repository
 //! is such a crate, as a template.
 //!
-//! - [`fixture`] reads, checks and blesses fixtures;
-//! - [`value`] reads argument values of the command line.
+//! The module [`fixture`] reads, checks and blesses fixtures.
 //!
 //! `docs/passdump.md` in the repository describes the command line, `docs/testing.md` the fixtures.
 
@@ -35,7 +34,7 @@ mod output;
 mod program;
 mod progress;
 mod reduce;
-pub mod value;
+mod value;
 mod verdicts;
 
 pub use error::Error;

@@ -6,7 +6,7 @@
 
 use rewright::ir::registry;
 use rewright::rewrites::rule::Rule;
-use rewright::rewrites::rule::condition::condition_entries;
+use rewright::rewrites::rule::condition_entries;
 use rewright::rewrites::rule::soundness::{Judgement, judge};
 use std::collections::BTreeMap;
 use std::fs;

@@ -39,7 +39,7 @@ fn every_kernel_has_a_schedule_and_instructions() {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn machine_code_has_labels_constants_and_what_it_comes_from() {
-    use rewright::lowering::x64::Level;
+    use rewright::lowering::internals::x64::Level;
     for (level, flag, register) in [(Level::Avx2, "avx2", "ymm"), (Level::Avx512, "avx512", "zmm")] {
         let text = done(&["asm", "-", "--kernel", "1", "--level", flag], TWO);
         if !level.is_available() {
@@ -85,7 +85,7 @@ fn what_is_refused_says_so() {
     let text = done(&["asm", "-", "--level", "avx2"], reference);
     assert!(text.contains("v2: i64 = reference gcd v0, v1"), "{text}");
     let refused = text.lines().find_map(|line| line.strip_prefix("not compiled: x64"));
-    let why = if rewright::lowering::x64::Level::Avx2.is_available() { "`gcd` is" } else { "AVX2" };
+    let why = if rewright::lowering::internals::x64::Level::Avx2.is_available() { "`gcd` is" } else { "AVX2" };
     assert!(refused.is_some_and(|refused| refused.contains(why)), "{text}");
     let unknown = passdump(&["asm", "-", "--level", "sse2"], reference);
     assert_eq!(unknown.status.code(), Some(2));

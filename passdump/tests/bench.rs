@@ -117,7 +117,7 @@ fn steps_by_reference_are_named() {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn the_roofline_is_measured() {
-    if !rewright::lowering::x64::Level::Avx2.is_available() {
+    if !rewright::lowering::internals::x64::Level::Avx2.is_available() {
         let error = refused(&[&["bench", "-", "--time", "0", "--roofline"], &ARGS[..]].concat(), SUM);
         assert!(error.contains("no AVX2"), "{error}");
         return;

@@ -67,7 +67,7 @@ fn refuse(c: &mut Criterion<Processor>) {
         });
         for entry in pipeline.stops().iter().map(|stop| stop.entry) {
             let Ok(alone) = Pipeline::parse(entry.def.name) else { continue };
-            if matches!(entry.def.form, rewright_rewrites::def::Form::Rule(_)) {
+            if matches!(entry.def.form, rewright_rewrites::Form::Rule(_)) {
                 continue;
             }
             let matcher = Matcher::new(&alone, Liberties::empty());

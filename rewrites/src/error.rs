@@ -1,7 +1,7 @@
 //! Errors of rewrites and of runs.
 
 use crate::check::Difference;
-use rewright_ir::verify::VerifyErrors;
+use rewright_ir::VerifyErrors;
 use rewright_ir::{Name, Origin, TypeError};
 use std::any::Any;
 use std::fmt;

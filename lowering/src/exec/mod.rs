@@ -68,7 +68,7 @@ mod out;
 mod packed;
 mod parts;
 mod pick;
-pub mod plan;
+pub(crate) mod plan;
 mod print;
 mod reindex;
 mod replay;

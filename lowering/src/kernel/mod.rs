@@ -27,11 +27,9 @@ mod unroll;
 mod unused;
 mod verify;
 
-pub use build::{KernelBuilder, Section};
+pub use build::KernelBuilder;
 pub use fold::{Combination, Fold};
-pub use items::{ItemSplit, ItemWork};
-pub use search::Search;
-pub use split::Split;
+pub use items::ItemWork;
 pub use verify::KernelError;
 
 use rewright_ir::math::vector::Table;

@@ -17,7 +17,7 @@ mod reduce;
 mod rows_first;
 mod rows_last;
 
-pub use bind::{Bound, Extents, ResultShape, Space, Strided};
+pub use bind::{Bound, ResultShape, Space, Strided};
 pub use order::Order;
 
 use crate::kernel::{Buffer, ItemWork, KOp, KValue, Kernel, KernelBuilder, Part};

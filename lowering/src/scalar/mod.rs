@@ -3,7 +3,7 @@
 //! Each op says how by the interface [`LowerScalar`], which any crate can register for any op:
 //!
 //! ```
-//! use rewright_lowering::kernel::Binary;
+//! use rewright_lowering::Binary;
 //! use rewright_lowering::scalar::{Elem, Elems, LowerScalar, ScalarCx};
 //! # use rewright_ir::{Attrs, DType, EvalError, Loop, OpDef, Scalar, Scalars};
 //! # static TWICE: OpDef = OpDef::elementwise("example.twice", "doubles", 1, resolve, meaning);

@@ -5,11 +5,11 @@
 //! somebody knows better:
 //!
 //! ```
-//! use rewright_lowering::schedule::Schedule;
+//! use rewright_lowering::Schedule;
 //! let schedule: Schedule = "order=[i*j,k] threads=2 chunk=4096 tile=off stream=on unroll=4 stages=2".parse()?;
 //! assert_eq!((schedule.threads, schedule.stream), (Some(2), Some(true)));
 //! assert_eq!(schedule.to_string().parse(), Ok(schedule));
-//! # Ok::<(), rewright_lowering::schedule::ScheduleError>(())
+//! # Ok::<(), rewright_lowering::ScheduleError>(())
 //! ```
 //!
 //! **No schedule changes a bit of any result.** Points are independent, or combined in an order that is part of the meaning and that all
@@ -51,7 +51,7 @@ mod search;
 mod series;
 mod turn;
 
-pub use decide::{Chunks, Decision, Threads, Tile};
+pub use decide::{Decision, Threads, Tile};
 pub(crate) use decide::{LEAST_POINTS, LEAST_ROWS, LEAST_TURNED, is_apart, nanos, part_of_row, tile_for};
 pub use machine::{Facts, facts};
 pub use parts::Parts;
@@ -65,7 +65,6 @@ pub(crate) use parts::{Halves, run_parts};
 pub(crate) use result_lanes::ResultLanes;
 pub(crate) use row_blocks::BlockKernels;
 pub(crate) use run::{Work, run};
-pub use search::Blocks;
 pub(crate) use search::Searchers;
 
 use rewright_ir::Name;

@@ -2,7 +2,7 @@
 
 use crate::arena::Arena;
 use rewright_ir::{DType, Scalar};
-use rewright_lowering::kernel::{CompiledKernel, Kernel, KernelArgs, Status};
+use rewright_lowering::internals::kernel::{CompiledKernel, Kernel, KernelArgs, Status};
 
 /// Where a buffer's elements are: strides in bytes, and whether it touches the end of its memory or the start.
 #[derive(Clone, Debug)]

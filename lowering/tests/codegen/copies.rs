@@ -4,7 +4,7 @@ use crate::case::{Call, Layout};
 use crate::{fold, same};
 use rewright_ir::expr::Order;
 use rewright_ir::{DType, Scalar};
-use rewright_lowering::kernel::{Binary, Buffer, Kernel, KernelBuilder, Part};
+use rewright_lowering::internals::kernel::{Binary, Buffer, Kernel, KernelBuilder, Part};
 
 const DTYPES: [DType; 6] = [DType::U8, DType::I16, DType::F32, DType::F64, DType::C64, DType::C128];
 

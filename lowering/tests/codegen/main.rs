@@ -15,9 +15,9 @@ mod x64;
 
 use case::{Call, run};
 use rewright_ir::expr::Order;
-use rewright_lowering::Interp;
-use rewright_lowering::cranelift::Cranelift;
-use rewright_lowering::kernel::{CodeGen, CompiledKernel, Fold, KOp, KValue, Kernel, Wishes};
+use rewright_lowering::internals::Cranelift;
+use rewright_lowering::internals::Interp;
+use rewright_lowering::internals::kernel::{CodeGen, CompiledKernel, Fold, KOp, KValue, Kernel, Wishes};
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -56,8 +56,8 @@ static TESTED: LazyLock<Vec<Tested>> = LazyLock::new(|| {
     };
     let mut all = vec![cranelift("cranelift with vectors", vectors), cranelift("cranelift without vectors", scalars)];
     #[cfg(target_arch = "x86_64")]
-    for level in rewright_lowering::x64::Level::ALL {
-        match rewright_lowering::x64::X64::at(level) {
+    for level in rewright_lowering::internals::x64::Level::ALL {
+        match rewright_lowering::internals::x64::X64::at(level) {
             Ok(x64) => {
                 // Streaming stores, rounds of another length, vectors of fewer points, and trees from their ends.
                 let streaming = Wishes { streaming: true, unroll: Some(3), lanes: None, stages: None, backwards: true };

@@ -4,7 +4,7 @@ use crate::case::{Call, Layout, REAL, Random};
 use crate::random::NUMBERS;
 use crate::same;
 use rewright_ir::{DType, Scalar};
-use rewright_lowering::kernel::{Binary, Buffer, Compare, KOp, KernelBuilder, Part, Unary};
+use rewright_lowering::internals::kernel::{Binary, Buffer, Compare, KOp, KernelBuilder, Part, Unary};
 
 /// `out = op(a, b, c)` along one axis, long enough for all kinds of rounds, against other elements; the last operand also the same everywhere.
 fn one_op(op: KOp, operands: &[DType], result: DType) {

@@ -4,7 +4,9 @@ use crate::case::{Call, Layout, Random};
 use crate::same;
 use rewright_ir::expr::Order;
 use rewright_ir::{DType, Scalar};
-use rewright_lowering::kernel::{Binary, Buffer, Compare, KOp, KValue, Kernel, KernelBuilder, MathCall, MathPtr, Part};
+use rewright_lowering::internals::kernel::{
+    Binary, Buffer, Compare, KOp, KValue, Kernel, KernelBuilder, MathCall, MathPtr, Part,
+};
 
 const COMPLEX: [DType; 2] = [DType::C64, DType::C128];
 const PARTS: [Part; 2] = [Part::Re, Part::Im];

@@ -5,7 +5,7 @@ use crate::same;
 use rewright_ir::expr::Order;
 use rewright_ir::math::vector::Table;
 use rewright_ir::{Attrs, DType, EvalError, Op, OpDef, Scalar, Scalars};
-use rewright_lowering::kernel::{
+use rewright_lowering::internals::kernel::{
     Binary, Buffer, Compare, KOp, KValue, Kernel, KernelBuilder, MathCall, MathPtr, Part, Reference, Unary,
 };
 use smallvec::SmallVec;

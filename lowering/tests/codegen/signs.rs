@@ -3,8 +3,8 @@
 use crate::case::{Call, Layout, Random, run, special};
 use rewright_ir::expr::Order;
 use rewright_ir::{DType, Scalar};
-use rewright_lowering::Interp;
-use rewright_lowering::kernel::{
+use rewright_lowering::internals::Interp;
+use rewright_lowering::internals::kernel::{
     Binary, Buffer, CodeGen, Compare, KOp, KValue, Kernel, KernelBuilder, MathCall, MathPtr, Part, Unary,
 };
 

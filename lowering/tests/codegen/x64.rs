@@ -5,10 +5,10 @@ use crate::random::reference_kernel;
 use crate::same;
 use rewright_ir::expr::Order;
 use rewright_ir::{DType, Scalar};
-use rewright_lowering::kernel::{
+use rewright_lowering::internals::kernel::{
     Binary, Buffer, CodeGen, Compare, KOp, KValue, Kernel, KernelBuilder, KernelError, MathCall, MathPtr, Part,
 };
-use rewright_lowering::x64::{Level, X64};
+use rewright_lowering::internals::x64::{Level, X64};
 
 fn buffer(k: &mut KernelBuilder, dtype: DType, written: bool) -> u32 {
     k.buffer(Buffer { dtype, written, varies: [true].into_iter().collect() })

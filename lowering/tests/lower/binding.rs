@@ -6,8 +6,8 @@ use rewright_ir::expr::{
     SymExpr, Test, Write,
 };
 use rewright_ir::{ArrayExpr, Attrs, DType, Dim, Loc, Name, Scalar, Type, registry};
-use rewright_lowering::lower;
-use rewright_lowering::lower::{Lowered, Strided};
+
+use rewright_lowering::internals::lower::{Lowered, Strided, lower};
 
 fn matrix(dtype: DType) -> Type {
     Type::array(dtype, [Dim::Any, Dim::Any])

@@ -1,17 +1,17 @@
 //! Calling the kernel of an expression with arrays.
 
 use rewright_ir::{Array, ArrayExpr, Datum, EvalError, Scalar, Type, with_array};
-use rewright_lowering::cranelift::Cranelift;
-use rewright_lowering::kernel::{CodeGen, CompiledKernel};
+use rewright_lowering::internals::Cranelift;
+use rewright_lowering::internals::Interp;
+use rewright_lowering::internals::kernel::{CodeGen, CompiledKernel};
 #[cfg(target_arch = "x86_64")]
-use rewright_lowering::kernel::{KOp, Kernel};
-use rewright_lowering::lower::{Lowered, Strided};
-use rewright_lowering::{Interp, lower};
+use rewright_lowering::internals::kernel::{KOp, Kernel};
+use rewright_lowering::internals::lower::{Lowered, Strided, lower};
 
 /// A kernel by `x64` at all levels of this processor; none of one with ops by their reference meaning, which it refuses.
 #[cfg(target_arch = "x86_64")]
 fn wide(kernel: &Kernel) -> Vec<(&'static str, Box<dyn CompiledKernel>)> {
-    use rewright_lowering::x64::{Level, X64};
+    use rewright_lowering::internals::x64::{Level, X64};
     let refers = kernel.insts.iter().any(|inst| matches!(inst.op, KOp::Reference(_)));
     let compile = |x64: X64| {
         let code = x64.compile(kernel);
@@ -62,8 +62,8 @@ impl Compiled {
         let mut pointers = Vec::new();
         for (access, &offset) in self.lowered.accesses.iter().zip(&bound.offsets) {
             let first = match access.place {
-                rewright_lowering::lower::Place::Arg(n) => read_pointer(&args[n as usize]),
-                rewright_lowering::lower::Place::Result(n) => write_pointer(&mut results[n as usize]),
+                rewright_lowering::internals::lower::Place::Arg(n) => read_pointer(&args[n as usize]),
+                rewright_lowering::internals::lower::Place::Result(n) => write_pointer(&mut results[n as usize]),
             };
             pointers.push(first.wrapping_byte_offset(offset));
         }

@@ -10,7 +10,7 @@ use rewright_ir::{
     Arity, Array, Attr, AttrKind, Attrs, DType, Datum, Dim, Eval, Limits, Loc, Loop, Op, Scalar, Type, evaluate_op,
     registry,
 };
-use rewright_lowering::kernel::{Binary, KOp};
+use rewright_lowering::internals::kernel::{Binary, KOp};
 
 type DTypes = fn(DType) -> bool;
 
@@ -98,7 +98,7 @@ fn every_loop_has_a_lowering_or_a_reason() {
     let count = each_loop(|op, attrs, at| {
         let types: Vec<Type> = at.ins.iter().map(|&d| Type::array(d, [Dim::Any])).collect();
         let expr = elementwise(op, attrs, &types, Loc::default());
-        let kernel = rewright_lowering::lower(&expr, &types).unwrap().kernel;
+        let kernel = rewright_lowering::internals::lower::lower(&expr, &types).unwrap().kernel;
         let lowered = !kernel.insts.iter().any(|i| matches!(i.op, KOp::Reference(_)));
         if lowered == by_reference(op, at.ins[0]) {
             missing.push(format!(
@@ -286,9 +286,10 @@ entry:
         let inst = func.insts(func.entry().unwrap()).next().unwrap();
         let Some(Attr::Expr(expr)) = func.inst(inst).attrs.get("expr") else { panic!("an expression") };
         let types: Vec<Type> = func.params().iter().map(|&param| func.ty(param).clone()).collect();
-        let kernel = rewright_lowering::lower(expr, &types).unwrap().kernel;
-        let divides =
-            |inst: &&rewright_lowering::kernel::KInst| matches!(inst.op, KOp::Binary(Binary::Quot | Binary::Rem));
+        let kernel = rewright_lowering::internals::lower::lower(expr, &types).unwrap().kernel;
+        let divides = |inst: &&rewright_lowering::internals::kernel::KInst| {
+            matches!(inst.op, KOp::Binary(Binary::Quot | Binary::Rem))
+        };
         assert_eq!(kernel.insts.iter().filter(divides).count(), 1, "{kernel}");
     }
 }

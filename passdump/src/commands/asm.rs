@@ -5,9 +5,9 @@ use crate::engine::{self, Backend};
 use crate::error::Error;
 use crate::output::{Out, Tone, count};
 use crate::program::Program;
-use rewright::exec::plan::{KernelStep, StepKind};
-use rewright::lowering::cranelift::Cranelift;
-use rewright::lowering::{CodeGen, CompiledKernel, Kernel, KernelError};
+use rewright::lowering::internals::Cranelift;
+use rewright::lowering::internals::kernel::{CodeGen, CompiledKernel, Kernel, KernelError};
+use rewright::lowering::internals::plan::{KernelStep, StepKind};
 use rewright::rewrites::Options;
 use rewright::{Loc, Name, Op, exec};
 use std::io::Write;
@@ -96,7 +96,7 @@ fn compile(kernel: &Kernel, level: Level) -> Result<(&'static str, Box<dyn Compi
 
 #[cfg(target_arch = "x86_64")]
 fn codegen(level: Level) -> Result<Box<dyn CodeGen>, KernelError> {
-    use rewright::lowering::x64::{self, X64};
+    use rewright::lowering::internals::x64::{self, X64};
     Ok(match level {
         Level::Avx2 => Box::new(X64::at(x64::Level::Avx2)?),
         Level::Avx512 => Box::new(X64::at(x64::Level::Avx512)?),

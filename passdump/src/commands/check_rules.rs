@@ -7,7 +7,7 @@ use crate::output::{Out, Tone};
 use crate::progress::Progress;
 use crate::verdicts::Verdicts;
 use rewright::Origin;
-use rewright::rewrites::def::Form;
+use rewright::rewrites::Form;
 use rewright::rewrites::rewrites;
 use rewright::rewrites::rule::soundness::{Judgement, Verdict, judge};
 use rewright::rewrites::rule::{FileRule, Rule, RuleEntry, RuleFileError, read_rules};

@@ -9,7 +9,7 @@ use crate::output::{Out, Tone};
 use crate::program::Program;
 use rewright::ir::ArrayExpr;
 use rewright::ir::text::{Numbering, Printer};
-use rewright::rewrites::def::Form;
+use rewright::rewrites::Form;
 use rewright::rewrites::egraph::{Named, NoProof, explain as proof};
 use rewright::rewrites::rule::Liberties;
 use rewright::rewrites::{Change, Event, Observer, Options, Pipeline, Remark, RewriteRegistry, rewrites};

@@ -5,7 +5,7 @@ use crate::engine::{self, Backend};
 use crate::output::{Out, Tone};
 use clap::ValueEnum;
 use rewright::op::{Arity, Eval};
-use rewright::rewrites::rule::{ConditionEntry, condition};
+use rewright::rewrites::rule::{ConditionEntry, condition_entries};
 use rewright::rewrites::{RewriteEntry, rewrites};
 use rewright::{InterfaceEntry, Op, OpDef, Origin, Stage, Subject, Traits, registry};
 use std::io::{self, Write};
@@ -70,7 +70,7 @@ fn all_rewrites() -> Vec<Vec<String>> {
 
 fn conditions() -> Vec<Vec<String>> {
     let row = |entry: &&ConditionEntry| vec![entry.def.name.into(), entry.def.doc.into(), place(entry.origin)];
-    condition::condition_entries().iter().map(row).collect()
+    condition_entries().iter().map(row).collect()
 }
 
 fn ops() -> Vec<Vec<String>> {

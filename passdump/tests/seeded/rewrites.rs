@@ -1,11 +1,6 @@
 //! Rewrites with a bug each. None is in the default pipeline.
 
-use rewright::ir::{Loop, OpDef, Scalars, register_interface, register_op};
-use rewright::lowering::kernel::Binary;
-use rewright::lowering::scalar::{Elem, Elems, LowerScalar, ScalarCx};
-use rewright::prelude::*;
-use rewright::rewrites::RewriteError;
-use rewright::{EvalError, Scalar};
+use rewright::plugin::*;
 
 /// Matches an instruction one of whose operands is an op, and does something wrong.
 struct Wrong {

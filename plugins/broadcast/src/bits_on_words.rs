@@ -9,9 +9,8 @@ use crate::element::{Cell, assembled, insert};
 use crate::nest::{Applied, Nest, Part};
 use crate::ops::broadcasted::attrs_of_op;
 use crate::styles::bits::WORD;
-use rewright::ir::expr::{Affine, AxisKind, BodyRef, Index, IndexExpr, Mode, SymExpr, axes_along};
-use rewright::prelude::*;
-use rewright::{Loc, register_rewrite};
+use rewright::ir::expr::{AxisKind, axes_along};
+use rewright::plugin::*;
 use std::collections::HashMap;
 
 /// See the [module's page](self).

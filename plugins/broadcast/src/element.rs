@@ -7,13 +7,10 @@
 
 use crate::absorption;
 use crate::ops::broadcasted::attrs_of_op;
-use rewright::ir::expr::{
-    Affine, Axis, Body, BodyOp, BodyRef, Condition, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr, Test, Write,
-    prune,
-};
-use rewright::ir::{ArrayExpr, Loc, Traits};
-use rewright::prelude::*;
-use rewright::{Inst, Op, OperandNames};
+use rewright::OperandNames;
+use rewright::ir::ArrayExpr;
+use rewright::ir::expr::{Axis, Body, BodyOp, Operand, Out, Source, Write, prune};
+use rewright::plugin::*;
 use std::collections::HashMap;
 use std::sync::Arc;
 

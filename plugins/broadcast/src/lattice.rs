@@ -99,7 +99,7 @@ impl Keeps {
 macro_rules! register_join {
     ($a:expr, $b:expr => $to:expr) => {
         $crate::rewright::inventory::submit! {
-            $crate::lattice::Join { styles: [$a, $b], to: $to, origin: $crate::rewright::ir::origin!() }
+            $crate::interfaces::Join { styles: [$a, $b], to: $to, origin: $crate::rewright::ir::origin!() }
         }
     };
 }

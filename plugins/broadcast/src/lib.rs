@@ -1,6 +1,9 @@
-//! Storage styles for arrays that are not dense, one file each in [`styles`]. Elementwise functions of such
-//! arrays are lazy until they are materialized ([`ops`]). The result keeps the structure that type
-//! inference proves ([`structure`]).
+//! Storage styles for arrays that are not dense. Elementwise functions of such arrays are lazy until they are
+//! materialized. The result keeps the structure that type inference proves.
+//!
+//! - [`expression`]: lazy expressions of arrays in Rust;
+//! - [`flatten`]: a lazy expression of a program as one function of scalars;
+//! - [`interfaces`]: the interfaces of storage styles, for crates with styles of their own.
 //!
 //! Linking the crate registers the styles, ops and rewrites; no call is needed:
 //!
@@ -12,29 +15,30 @@
 
 #![forbid(unsafe_code)]
 
-pub mod absorption;
-pub mod bits_on_words;
-pub mod element;
+mod absorption;
+mod bits_on_words;
+mod element;
 pub mod expression;
 pub mod flatten;
-pub mod lattice;
-pub mod lazy;
-pub mod materialize_nest;
-pub mod merge;
-pub mod nest;
-pub mod ops;
-pub mod pack_bits;
-pub mod pattern;
-pub mod range_arithmetic;
-pub mod reduce_styled;
-pub mod scalar_function;
-pub mod store_lazy;
-pub mod stored_elements;
-pub mod structure;
-pub mod styles;
-pub mod summary;
-pub mod terms;
-pub mod whole_nest;
+pub mod interfaces;
+mod lattice;
+mod lazy;
+mod materialize_nest;
+mod merge;
+mod nest;
+mod ops;
+mod pack_bits;
+mod pattern;
+mod range_arithmetic;
+mod reduce_styled;
+mod scalar_function;
+mod store_lazy;
+mod stored_elements;
+mod structure;
+mod styles;
+mod summary;
+mod terms;
+mod whole_nest;
 
 #[doc(hidden)]
 pub use rewright;

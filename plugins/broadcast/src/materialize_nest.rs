@@ -11,10 +11,8 @@ use crate::lazy::Lazy;
 use crate::nest::{Nest, Part, lazy_of};
 use crate::ops::materialize;
 use crate::whole_nest;
-use rewright::ir::expr::{Affine, Axis, AxisKind, BodyRef, Index, IndexExpr, Mode, axes_along};
-use rewright::ir::{Component, Loc, Style};
-use rewright::prelude::*;
-use rewright::register_rewrite;
+use rewright::ir::expr::{Axis, AxisKind, axes_along};
+use rewright::plugin::*;
 use std::collections::HashMap;
 
 /// See the [module's page](self).

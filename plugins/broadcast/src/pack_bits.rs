@@ -3,8 +3,7 @@
 
 use crate::element::assembled;
 use crate::ops::pack_bits::PACK_BITS;
-use rewright::prelude::*;
-use rewright::register_rewrite;
+use rewright::plugin::*;
 
 /// See the [module's page](self).
 pub struct PackBits;

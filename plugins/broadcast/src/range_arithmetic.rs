@@ -12,9 +12,7 @@
 use crate::lattice::{Answer, Applying, Broadcasting, Eager, Keeps};
 use crate::ops::broadcasted;
 use crate::styles::range::is_finite;
-use rewright::ir::{Style, Styled};
-use rewright::prelude::*;
-use rewright::{Name, register_rewrite};
+use rewright::plugin::*;
 
 register_interface!(style "range", Broadcasting, &Broadcasting { into: "dense", keeps: Keeps::Anything, zeros: "dense", rule });
 register_interface!(style "range", Eager, &Eager(eager));

@@ -14,11 +14,8 @@ use crate::nest::{Nest, Part};
 use crate::pattern::Pattern;
 use crate::styles::bits::WORD;
 use rewright::ir::expr::Monoid;
-use rewright::ir::{InstData, Style};
 use rewright::ops::reduced::Reduced;
-use rewright::prelude::*;
-use rewright::register_rewrite;
-use rewright::rewrites::rule::Liberties;
+use rewright::plugin::*;
 
 /// See the [module's page](self).
 pub struct ReduceStyled {

@@ -2,8 +2,7 @@
 //! nothing to broadcast.
 
 use crate::ops::broadcasted;
-use rewright::prelude::*;
-use rewright::register_rewrite;
+use rewright::plugin::*;
 
 /// See the [module's page](self).
 pub struct InlineScalarFunction;

@@ -6,10 +6,7 @@
 
 use crate::lazy::Lazy;
 use crate::whole_nest;
-use rewright::ir::Style;
-use rewright::ir::style::Destination;
-use rewright::prelude::*;
-use rewright::register_rewrite;
+use rewright::plugin::*;
 
 /// See the [module's page](self).
 pub struct StoreLazy;

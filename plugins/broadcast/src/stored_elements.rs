@@ -16,10 +16,8 @@ use crate::ops::materialize;
 use crate::pattern::{Nonzeros, Pattern, Stretches};
 use crate::terms::Terms;
 use crate::whole_nest;
-use rewright::ir::expr::{Affine, BodyRef, Index, IndexExpr, Mode, axes_along};
-use rewright::ir::{Loc, Style};
-use rewright::prelude::*;
-use rewright::register_rewrite;
+use rewright::ir::expr::axes_along;
+use rewright::plugin::*;
 
 /// See the [module's page](self).
 pub struct StoredElements;

@@ -13,7 +13,7 @@ use rewright::lowering::exec::{Arg, Backend, Executable, Options, ViewMut};
 use rewright::ndarray::{ArrayViewD, Axis, ShapeBuilder};
 use rewright::rewrites::{NoObserver, Pipeline};
 use rewright::{Array, Complex64, DType, Datum, Dim, Limits, Module, Name, Scalar, Type, registry};
-use rewright_broadcast::pattern::Pattern;
+use rewright_broadcast::interfaces::Pattern;
 use std::fmt::Write;
 
 /// The number of nests in a normal run.

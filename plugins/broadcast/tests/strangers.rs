@@ -5,11 +5,10 @@ use rewright::ir::expr::{Affine, BodyRef, IndexExpr, SymExpr, Test};
 use rewright::ir::style::Arguments;
 use rewright::ir::{Component, Style, StyleDef, Styled, eval, origin, parse_module};
 use rewright::lowering::exec::{Arg, Backend, Executable, Options};
+use rewright::rewrites::Event;
 use rewright::rewrites::Pipeline;
-use rewright::rewrites::observer::Event;
 use rewright::{Array, DType, Datum, Dim, Limits, Module, Name, Scalar, Type, register_interface, register_style};
-use rewright_broadcast::element::{Cell, Element, Leaf, Places, Stored, minus};
-use rewright_broadcast::lattice::{Answer, Applying, Broadcasting, Join, Keeps, Lattice};
+use rewright_broadcast::interfaces::*;
 
 // --- T96: a one-hot vector ------------------------------------------------------------------------
 

@@ -5,12 +5,8 @@ use rewright::ir::expr::{Affine, SymExpr};
 use rewright::ir::style::Destination;
 use rewright::ir::{Component, Style, StyleDef, Styled, parse_module};
 use rewright::{Array, DType, Datum, Dim, Name, Scalar, Type, register_interface, register_style};
-use rewright_broadcast::element::{Element, Places, Stored};
 use rewright_broadcast::expression::{Assign, Broadcast, Expr};
-use rewright_broadcast::lattice::{Answer, Applying, Broadcasting, Keeps};
-use rewright_broadcast::lazy::Lazy;
-use rewright_broadcast::summary::Summary;
-use rewright_broadcast::whole_nest::{Allocating, Deciding, Decision, WholeNest};
+use rewright_broadcast::interfaces::*;
 
 // --- J29: an array and a character, which the first operand that has one gives to the result ------
 

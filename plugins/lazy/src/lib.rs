@@ -4,7 +4,7 @@
 //! - [`LazyArray`]: an expression with the array that it reads; an argument of calls, and forced once;
 //! - [`eager`]: operators and functions of lazy arrays, one kernel each;
 //! - [`LazyFunction`]: a compiled function whose results are lazy where they can be;
-//! - [`ops`] and [`rewrites`]: lazy values inside of functions.
+//! - [`Elements`]: the interface of constructors whose elements are computed where they are read.
 //!
 //! ```
 //! use rewright_lazy::LazyExpr;
@@ -18,24 +18,25 @@
 #![forbid(unsafe_code)]
 
 mod apply;
-pub mod array;
+mod array;
 pub mod eager;
-pub mod expr;
-pub mod function;
-pub mod input;
+mod expr;
+mod function;
+mod input;
 mod line;
-pub mod ops;
+mod ops;
 mod recipe;
-pub mod rewrites;
+mod rewrites;
 mod strided;
 mod text;
 mod views;
 
 pub use array::LazyArray;
 pub use eager::{Axes, Operand};
-pub use expr::LazyExpr;
-pub use function::{LazyFunction, LazyValue};
-pub use input::Input;
+pub use expr::{Axis, LazyExpr, Steps};
+pub use function::{CompileError, LazyFunction, LazyValue};
+pub use input::{Input, Matrix};
+pub use rewrites::Elements;
 pub use text::ParseError;
 
 #[cfg(doctest)]

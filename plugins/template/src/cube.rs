@@ -4,8 +4,7 @@
 //! dtypes) and its meaning on one element. Broadcasting, evaluation, the text form and fusion come for
 //! free.
 
-use rewright::ops::arithmetic::MUL;
-use rewright::prelude::*;
+use rewright::plugin::*;
 
 /// `cube x` is `(x * x) * x`, rounded as those two products are; integers wrap.
 pub static CUBE: OpDef = OpDef::elementwise("cube", "Third power, as two products.", 1, dtypes, scalar);
@@ -23,6 +22,6 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Loop, String> {
 /// The meaning is spelled with the core's own product, so the two can't disagree.
 fn scalar(operands: &[Scalar], attrs: &Attrs) -> Result<Scalars, EvalError> {
     let x = operands[0];
-    let square = eval_scalar(Op(&MUL), &[x, x], attrs)?[0];
-    eval_scalar(Op(&MUL), &[square, x], attrs)
+    let square = eval_scalar(Op(&ops::arithmetic::MUL), &[x, x], attrs)?[0];
+    eval_scalar(Op(&ops::arithmetic::MUL), &[square, x], attrs)
 }

@@ -5,7 +5,7 @@
 //! the [`Rewriter`], which checks every step. The result must keep every bit, and here it does: `cube` is
 //! defined as the same two products.
 
-use rewright::prelude::*;
+use rewright::plugin::*;
 
 /// Finds products of three of the same value.
 pub struct FormCube;

@@ -1,8 +1,7 @@
 //! The storage style `one_hot`: a vector of which one element is one, `f64[n; one_hot]`, kept as its
 //! position.
 
-use rewright::ir::{Component, StyleDef};
-use rewright::{Array, DType, Scalar, register_style};
+use rewright::plugin::*;
 
 /// One component, `at`, of rank 0. It may be nowhere in the vector: then all elements are zero.
 pub static ONE_HOT: StyleDef = StyleDef {

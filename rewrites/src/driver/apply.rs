@@ -10,7 +10,7 @@ use crate::options::Verify;
 use crate::rewrite::{AnyMatch, NoMatch};
 use crate::rewriter::{Outcome, Rewriter};
 use rewright_ir::Loc;
-use rewright_ir::verify::VerifyErrors;
+use rewright_ir::VerifyErrors;
 use std::time::{Duration, Instant};
 
 /// The most declined applications of a rewrite in one function: a rewrite that changes much takes long each

@@ -150,6 +150,6 @@ impl egg::Language for ENode {
 
 /// Attributes as leaves, in the order of the schema.
 pub(crate) fn attr_heads(op: Op, attrs: &Attrs) -> impl Iterator<Item = Head> + '_ {
-    let leaf = |def: &rewright_ir::attr::AttrDef| Head::Attr(attrs.get(def.name).cloned().map(AttrLeaf::new));
+    let leaf = |def: &rewright_ir::AttrDef| Head::Attr(attrs.get(def.name).cloned().map(AttrLeaf::new));
     op.0.attrs.iter().map(leaf)
 }

@@ -11,7 +11,7 @@ use crate::match_cx::MatchCx;
 use crate::rule::Liberties;
 use crate::value_facts::ValueFacts;
 use egg::{Id, Language};
-use rewright_ir::attr::AttrKind;
+use rewright_ir::AttrKind;
 use rewright_ir::op::{Arity, Eval, Traits};
 use rewright_ir::{Attrs, Block, DType, Dim, Function, Inst, Op, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};

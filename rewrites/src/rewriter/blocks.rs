@@ -5,7 +5,7 @@ use crate::change::Change;
 use crate::error::RewriteError;
 use rewright_ir::analysis::predecessors;
 use rewright_ir::builder::find_op;
-use rewright_ir::verify::unbound_symbol;
+use rewright_ir::unbound_symbol;
 use rewright_ir::{Arg, Attrs, Block, Inst, Name, Target, Targets, Type, Value, ValueDef};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;

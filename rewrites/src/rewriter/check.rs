@@ -3,7 +3,7 @@
 use super::Rewriter;
 use crate::error::RewriteError;
 use rewright_ir::analysis::{Dominators, predecessors};
-use rewright_ir::verify::verify_function;
+use rewright_ir::verify_function;
 use rewright_ir::{Block, Inst, Value, ValueDef};
 use std::cell::OnceCell;
 

@@ -22,13 +22,14 @@
 //! tests each rule by itself, at each dtype, on special values, on values near the rule's own constants, and
 //! on random ones.
 
-pub mod condition;
-pub mod liberties;
-pub mod parse;
+pub(crate) mod condition;
+pub(crate) mod liberties;
+pub(crate) mod parse;
 pub mod proof;
 pub mod soundness;
+#[doc(hidden)]
 pub mod syntax;
-pub mod typing;
+pub(crate) mod typing;
 
 mod apply;
 mod choices;
@@ -36,8 +37,8 @@ mod decided;
 mod def;
 pub(crate) mod extents;
 mod file;
-pub mod formula;
-pub mod number;
+pub(crate) mod formula;
+pub(crate) mod number;
 mod own_result;
 mod parse_attr;
 mod parse_condition;
@@ -48,7 +49,7 @@ pub(crate) mod template;
 mod tokens;
 pub(crate) mod tree;
 
-pub use condition::{ConditionDef, ConditionEntry, Known};
+pub use condition::{ConditionBits, ConditionDef, ConditionEntry, Known, condition_entries};
 pub use def::{RuleDef, RuleEntry};
 pub use file::{FileRule, RuleFileError, parse_rules, read_rules};
 pub use formula::Condition;

@@ -4,7 +4,7 @@ use super::choices::{self, Choice, OpVar, Repeated, RestTerm, Rests};
 use super::liberties::{Liberties, unknown_liberty};
 use super::{AttrTerm, Condition, DTypes, Direction, Node, NodeId, OpTerm, Rule, Var, typing};
 use rewright_ir::Name;
-use rewright_ir::attr::Presence;
+use rewright_ir::Presence;
 use rewright_ir::op::Arity;
 use smallvec::SmallVec;
 use std::fmt;

@@ -2,7 +2,7 @@
 
 use super::parse::{Parser, Side};
 use super::{AttrTerm, OpTerm};
-use rewright_ir::attr::Presence;
+use rewright_ir::Presence;
 use rewright_ir::{Attr, Name, parse_attr};
 
 impl<'t> Parser<'t> {

@@ -1,8 +1,8 @@
 //! Plugins are linked, or the program names the missing one.
 
 use pretty_assertions::assert_eq;
-use rewright_rewrites::plugin::{VERSION, check_plugins, plugins};
 use rewright_rewrites::{PluginError, link_plugins};
+use rewright_rewrites::{VERSION, check_plugins, plugins};
 
 mod this_crate {
     rewright_rewrites::plugin!();

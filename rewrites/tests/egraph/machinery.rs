@@ -14,7 +14,7 @@ fn names_of_rules_are_unique() {
         def: RuleDef { name: "twice", text: "(neg (neg ?x)) => ?x" },
         origin: Origin { krate: "test", version: "", file: "test.rs", line },
     };
-    let plain = rewrites().iter().filter(|e| !matches!(e.def.form, rewright_rewrites::def::Form::Rule(_)));
+    let plain = rewrites().iter().filter(|e| !matches!(e.def.form, rewright_rewrites::Form::Rule(_)));
     let registry = RewriteRegistry::build_with(plain, &[entry(1), entry(2)]);
     let errors: Vec<String> = registry.errors().iter().map(ToString::to_string).collect();
     let both = |e: &String| e.contains("`twice`") && e.contains("test.rs:1") && e.contains("test.rs:2");

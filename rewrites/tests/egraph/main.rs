@@ -17,7 +17,7 @@ fn registry(rules: &[(&'static str, &'static str)]) -> RewriteRegistry {
         origin: Origin { krate: "test", version: "", file: "test.rs", line: 1 },
     };
     let rules: Vec<RuleEntry> = rules.iter().map(entry).collect();
-    let plain = rewrites().iter().filter(|e| !matches!(e.def.form, rewright_rewrites::def::Form::Rule(_)));
+    let plain = rewrites().iter().filter(|e| !matches!(e.def.form, rewright_rewrites::Form::Rule(_)));
     RewriteRegistry::build_with(plain, &rules)
 }
 

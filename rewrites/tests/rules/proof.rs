@@ -3,7 +3,7 @@
 use rewright_ir::op::Eval;
 use rewright_ir::{Attr, Attrs, DType, Op, Scalar, eval_scalar, registry};
 use rewright_rewrites::register_condition;
-use rewright_rewrites::rule::proof::meaning::width;
+use rewright_rewrites::rule::proof::width;
 use rewright_rewrites::rule::proof::{BitCx, BitMeaning, Terms};
 use rewright_rewrites::rule::soundness::{Verdict, check};
 use rewright_rewrites::rule::{ConditionDef, Rule, parse_rule};

@@ -1,6 +1,6 @@
 //! Tests every rule of the registry by itself.
 
-use rewright_rewrites::def::Form;
+use rewright_rewrites::Form;
 use rewright_rewrites::rewrites;
 use rewright_rewrites::rule::soundness;
 

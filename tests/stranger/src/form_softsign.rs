@@ -1,7 +1,6 @@
 //! The rewrite `form-softsign`, and a rule about what it makes.
 
-use rewright::prelude::*;
-use rewright::rewrites::rule;
+use rewright::plugin::*;
 
 rule! { "softsign-neg": (softsign (neg ?x)) => (neg (softsign ?x)) }
 

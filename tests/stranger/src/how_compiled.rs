@@ -1,6 +1,6 @@
 //! The rewrite `how-compiled`: it says what a rewrite sees of the run that it is part of.
 
-use rewright::prelude::*;
+use rewright::plugin::*;
 
 pub struct HowCompiled;
 

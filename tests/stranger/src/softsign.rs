@@ -1,7 +1,6 @@
 //! The op `softsign`: x / (1 + |x|).
 
-use rewright::ops::arithmetic::{ADD, DIV};
-use rewright::prelude::*;
+use rewright::plugin::*;
 
 pub static SOFTSIGN: OpDef = OpDef::elementwise("softsign", "x / (1 + |x|).", 1, dtypes, scalar);
 register_op!(SOFTSIGN);
@@ -17,8 +16,8 @@ fn scalar(operands: &[Scalar], attrs: &Attrs) -> Result<Scalars, EvalError> {
     let x = operands[0];
     let abs = registered("abs")?;
     let size = eval_scalar(abs, &[x], attrs)?[0];
-    let more = eval_scalar(Op(&ADD), &[size, Scalar::one(x.dtype())], attrs)?[0];
-    eval_scalar(Op(&DIV), &[x, more], attrs)
+    let more = eval_scalar(Op(&ops::arithmetic::ADD), &[size, Scalar::one(x.dtype())], attrs)?[0];
+    eval_scalar(Op(&ops::arithmetic::DIV), &[x, more], attrs)
 }
 
 fn registered(name: &str) -> Result<Op, EvalError> {

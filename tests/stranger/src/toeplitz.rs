@@ -1,13 +1,8 @@
 //! The storage style `toeplitz`: a square matrix of one number along each diagonal, kept as its first
 //! column and its first row.
 
-use rewright::ir::expr::{Affine, BodyRef, IndexExpr, SymExpr, Test};
-use rewright::ir::{Component, StyleDef, Styled};
-use rewright::prelude::*;
-use rewright::{Array, register_interface, register_style};
-use rewright_broadcast::element::{Cell, Element, Leaf, Places, Stored, minus};
-use rewright_broadcast::lattice::{Answer, Broadcasting, Keeps};
-use rewright_broadcast::register_join;
+use rewright::plugin::*;
+use rewright_broadcast::interfaces::*;
 
 // --- Definition of the style
 

@@ -6,8 +6,8 @@
 use super::case::BenchCase;
 use crate::error::Error;
 use cpu_time::ProcessTime;
-use rewright::lowering::Kernel;
-use rewright::lowering::kernel::{KOp, KValue};
+use rewright::lowering::internals::kernel::Kernel;
+use rewright::lowering::internals::kernel::{KOp, KValue};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -92,13 +92,13 @@ fn bytes_a_point(kernel: &Kernel) -> usize {
 /// Measures the roofline of a case.
 #[cfg(target_arch = "x86_64")]
 pub fn measure(case: &BenchCase) -> Result<Roofline, Error> {
-    use rewright::lowering::x64::Level;
-    use rewright::lowering::x64::probe::{Issue, Stores, Sweep};
+    use rewright::lowering::internals::x64::Level;
+    use rewright::lowering::internals::x64::probe::{Issue, Stores, Sweep};
 
     let level = Level::ALL.into_iter().rfind(|level| level.is_available());
     let level =
         level.ok_or_else(|| Error::message("--roofline: the processor has no AVX2, or REWRIGHT_X64 forbids it"))?;
-    let refused = |e: rewright::lowering::KernelError| Error::message(format!("--roofline: {e}"));
+    let refused = |e: rewright::lowering::internals::kernel::KernelError| Error::message(format!("--roofline: {e}"));
     // The probe takes at most four inputs and two outputs. For more arrays it moves the same bytes in
     // fewer arrays.
     let (reads, writes) = (case.reads.min(4), case.writes.min(2));

@@ -2,8 +2,8 @@
 
 use super::function::{Function, Recipe};
 use super::{Error, Expr, Node};
+use rewright::broadcast_dims;
 use rewright::ir::Style;
-use rewright::ir::types::broadcast_dims;
 use rewright::{DType, Datum, Deferred, Dim, EvalError, Literal, Name, Scalar, Type, with_array};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::hash::{Hash, Hasher};

@@ -15,7 +15,7 @@ use crate::lazy::Lazy;
 use crate::structure::{self, Function, Structure};
 use crate::summary::Summary;
 use crate::whole_nest;
-use rewright::ir::attr::Presence;
+use rewright::Presence;
 use rewright::ir::eval::{apply, map_elements};
 use rewright::ir::op::{Eval, broadcast_types, promote_literal};
 use rewright::ir::{

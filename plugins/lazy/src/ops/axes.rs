@@ -2,8 +2,7 @@
 
 use crate::views::moved_axes;
 use rewright::ops::view::TRANSPOSE;
-use rewright::prelude::*;
-use rewright::{Arity, AttrDef, AttrKind, Eval, EvalCx, InferCx, InstData, Types, register_op, register_rewrite};
+use rewright::plugin::*;
 
 /// `moveaxis %x, from=[0], to=[-1]`: moves axes to other places; the others keep their order.
 pub static MOVEAXIS: OpDef = OpDef::new(

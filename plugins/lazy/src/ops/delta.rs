@@ -1,8 +1,7 @@
 //! `delta`: 1 where all positions are equal, else 0.
 
 use crate::input::Input;
-use rewright::prelude::*;
-use rewright::{Arity, AttrDef, AttrKind, Eval, EvalCx, InferCx, Types, register_op};
+use rewright::plugin::*;
 
 /// `delta dims=[n, n, n], dtype=i32`: 1 where all positions are equal, else 0. At rank 2 it is `eye`; at
 /// ranks 0 and 1 all elements are 1.

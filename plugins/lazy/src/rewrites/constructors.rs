@@ -3,11 +3,10 @@
 use super::chain::{is_inside, step};
 use super::edit::{drop_operand, in_finisher, is_plain, put};
 use super::elements::{At, Elements};
-use rewright::expr::{Affine, Body, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Source};
+use rewright::expr::{Body, BodyOp, Operand, Source};
 use rewright::ir::builder::find_op;
-use rewright::op::Traits;
-use rewright::prelude::*;
-use rewright::{ArrayExpr, Effects, InstData, OperandNames, ValueDef, register_rewrite};
+use rewright::plugin::*;
+use rewright::{ArrayExpr, OperandNames};
 use std::sync::Arc;
 
 /// Rematerializes constructors in array expressions, which compute the elements instead of reading an

@@ -1,8 +1,7 @@
 //! `full-operands`: replaces operands that are uniform arrays by their scalar value.
 
 use rewright::ir::builder::infer_types;
-use rewright::prelude::*;
-use rewright::register_rewrite;
+use rewright::plugin::*;
 
 /// Replaces an operand of an elementwise op that is a `full`, seen through views, by its scalar, if the
 /// result keeps its extents. Other rewrites then use the scalar: for integers `x + zeros` becomes `x`.

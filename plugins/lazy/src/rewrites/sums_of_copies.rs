@@ -1,12 +1,9 @@
 //! `sums-of-copies`: replaces the sum of equal terms by a product.
 
 use rewright::expr::Monoid;
-use rewright::op::InferCx;
 use rewright::ops::reduced::Reduced;
 use rewright::ops::view::broadcast_axes;
-use rewright::prelude::*;
-use rewright::register_rewrite;
-use rewright::rewrites::rule::Liberties;
+use rewright::plugin::*;
 
 /// Replaces a sum along axes that a `broadcast_in_dim` created by a product with their extents, constant
 /// or not: the sum of n copies of x is n times x.

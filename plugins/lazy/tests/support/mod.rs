@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use rewright::{Array, Attr, Attrs, DType, Datum, Dim, Limits, Scalar, SliceSpec, evaluate_op, registry};
-use rewright_lazy::{Input, LazyExpr, input::Matrix};
+use rewright_lazy::{Input, LazyExpr, Matrix};
 
 /// The elements of an expression's input, by the reference meaning of the core's ops.
 pub fn reference(input: &Input) -> Array {

@@ -8,20 +8,19 @@
 //! Ops are elementwise, so a proof for scalars holds for the elements of arrays. Shapes are checked
 //! elsewhere.
 
-pub mod circuit;
-pub mod meaning;
-pub mod ring;
-pub mod word;
+pub(crate) mod circuit;
+pub(crate) mod meaning;
+pub(crate) mod ring;
+pub(crate) mod word;
 
 mod solver;
 
-pub use meaning::{BitArg, BitCx, BitMeaning};
+pub use meaning::{BitArg, BitCx, BitMeaning, width};
 pub use ring::{Term, Terms};
 
 use super::typing::Case;
 use super::{Condition, Node, NodeId, Rule};
 use circuit::Bit;
-use meaning::width;
 use rewright_ir::{DType, Scalar};
 use smallvec::SmallVec;
 use solver::{Satisfiable, satisfiable};

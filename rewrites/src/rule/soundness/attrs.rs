@@ -1,8 +1,8 @@
 //! Test values of attribute variables.
 
 use crate::rule::{AttrTerm, Node, OpTerm, Rule};
-use rewright_ir::attr::{AttrDef, AttrKind, Presence, SliceSpec};
 use rewright_ir::{Attr, DType, Dim, Scalar};
+use rewright_ir::{AttrDef, AttrKind, Presence, SliceSpec};
 
 /// Integers: axes, counted from either end, and exponents.
 const INTS: [i64; 7] = [0, 1, 2, -1, 3, 9, -2];

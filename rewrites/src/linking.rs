@@ -58,7 +58,7 @@ pub fn check_plugins(names: &[&'static str]) -> Result<(), Vec<PluginError>> {
 macro_rules! plugin {
     () => {
         $crate::rewright_ir::inventory::submit! {
-            $crate::PluginEntry { built_for: $crate::plugin::VERSION, origin: $crate::rewright_ir::origin!() }
+            $crate::PluginEntry { built_for: $crate::VERSION, origin: $crate::rewright_ir::origin!() }
         }
 
         /// Does nothing: calling it links this crate, so that its registrations take effect. Returns the
@@ -73,6 +73,6 @@ macro_rules! plugin {
 #[macro_export]
 macro_rules! link_plugins {
     ($($krate:path),+ $(,)?) => {{
-        $crate::plugin::check_plugins(&[$({ use $krate as plugin; plugin::link() }),+])
+        $crate::check_plugins(&[$({ use $krate as plugin; plugin::link() }),+])
     }};
 }
