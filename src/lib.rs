@@ -41,8 +41,8 @@
 //! - [`ir`]: types, ops, functions, text and RON forms, verifier, and the reference evaluator, which
 //!   defines the meaning of programs;
 //! - [`rewrites`]: the rewrite traits, registry, pipelines and driver, rules and their checks;
-//! - [`lowering`]: code generators and [`Executable`]. Kernels are unstable:
-//!   [`lowering::internals`](rewright_lowering::internals).
+//! - [`lowering`]: code generators and [`Executable`]. Kernels are in [`lowering::internals`], which is
+//!   unstable.
 
 #![forbid(unsafe_code)]
 

@@ -3,7 +3,7 @@
 //!
 //! An `OpDef` has the properties that every part of the system needs: name, operands, attributes, type rule
 //! and semantics. Other properties (lowering, cost, derivative) are *interfaces*, which any crate may submit
-//! for any op; see [`registry`](mod@crate::registry).
+//! for any op by [`register_interface!`](crate::register_interface).
 
 mod callees;
 mod eval_cx;

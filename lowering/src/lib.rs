@@ -51,7 +51,7 @@ mod schedule;
 #[cfg(target_arch = "x86_64")]
 mod x64;
 
-pub use bools::{PacksBools, pack_bools};
+pub use bools::{PacksBools, WORD, pack_bools};
 pub use exec::{Executable, LowerError, Options};
 pub use kernel::{Binary, Compare, KValue, KernelBuilder, Unary};
 pub use scalar::LowerScalar;

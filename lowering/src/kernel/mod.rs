@@ -246,7 +246,7 @@ pub struct KInst {
     pub loc: Loc,
 }
 
-/// A kernel. See the [module's page](self). Copies share what is long, which may be hundreds of thousands of instructions.
+/// A kernel. Copies share what is long, which may be hundreds of thousands of instructions.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Kernel {
     /// The number of loops.

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! A text with op variables or rest variables stands for several rules, which are parsed separately
-//! ([`parse_rule`], [`Rule::choices`]). Conditions are formulas with three truth values ([`formula`]).
+//! ([`parse_rule`], [`Rule::choices`]). Conditions are formulas with three truth values ([`Condition`]).
 //!
 //! Rules are safe because they are independent of dtypes and shapes unless they restrict them. A rule
 //! applies only if each op of its pattern computes at the dtypes of its operands, without casts, if the same

@@ -1,4 +1,4 @@
-//! Lazy expressions in Rust: nests of [`broadcasted`](crate::ops::broadcasted), written with operators.
+//! Lazy expressions in Rust: nests of `broadcasted`, written with operators.
 //!
 //! ```
 //! use rewright::{Array, DType, Scalar};

@@ -1,9 +1,9 @@
 //! Proves rules over integers and bools, for all values of their variables.
 //!
-//! Both sides of a rule become [terms](ring) in a normal form. Equal terms prove the rule. Otherwise the
-//! negation, "the conditions hold and the results differ", is bit-blasted into a [circuit], and a SAT solver
-//! (`solver.rs`) decides it within a limit on conflicts. The answer is a proof, a counterexample, or
-//! "undecided": products of two variables, and division, are hard beyond 16 bits.
+//! Both sides of a rule become [terms](Terms) in a normal form. Equal terms prove the rule. Otherwise the
+//! negation, "the conditions hold and the results differ", is bit-blasted into a circuit (`circuit.rs`), and
+//! a SAT solver (`solver.rs`) decides it within a limit on conflicts. The answer is a proof, a
+//! counterexample, or "undecided": products of two variables, and division, are hard beyond 16 bits.
 //!
 //! Ops are elementwise, so a proof for scalars holds for the elements of arrays. Shapes are checked
 //! elsewhere.

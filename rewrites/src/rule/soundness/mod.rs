@@ -30,7 +30,7 @@
 //!   side;
 //! - `reassociate`: the same, where a reduction counts as one operation for each element, and terms are as
 //!   large as without cancellation;
-//! - `approximate`: [`TOLERANCE`](crate::rule::liberties::TOLERANCE) units of the largest term.
+//! - `approximate`: 4096 units of the largest term.
 //!
 //! With the last three, values for which a term of finite operands overflows or underflows are skipped: the
 //! order of operations shows there. A NaN on one side only is a difference. So is an infinity that is a
