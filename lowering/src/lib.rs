@@ -80,7 +80,7 @@ pub mod internals {
 
     /// The steps of executables.
     pub mod plan {
-        pub use crate::exec::plan::{KernelStep, StepKind};
+        pub use crate::exec::plan::{FuncPlan, KernelStep, Plan, Step, StepKind};
     }
 
     /// Schedules of loops.
