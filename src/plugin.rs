@@ -1,19 +1,30 @@
 //! All names that the author of a plug-in needs: `use rewright::plugin::*;`.
 //!
 //! A plug-in is a crate that registers ops, rewrites, rules, styles or interfaces. Programs that link it
-//! have them. `plugins/template` in the repository is a plug-in to copy; the pages `docs/write-*.md` teach
-//! each part.
+//! have them. `plugins/template` in the repository is a plug-in to copy, and the pages `docs/write-*.md`
+//! teach each part.
 //!
-//! | you write | you define and register | with |
-//! |---|---|---|
-//! | an op | [`OpDef`], [`register_op!`] | [`Loop`], [`Scalar`], [`eval_scalar`] per element; [`Arity`], [`AttrDef`], [`InferCx`], [`Eval`], [`EvalCx`] on arrays; [`ops`] has the built-in ops |
-//! | a rewrite | [`RewriteDef`], [`register_rewrite!`] | [`RootRewrite`] or [`Rewrite`]; [`MatchCx`] and [`NoMatch`] to match, [`Rewriter`] to apply |
-//! | a rule | [`rule!`](macro@rule) | [`parse_rule`] and [`rule::soundness`](mod@rule::soundness) check it; [`ConditionDef`], [`register_condition!`] add conditions |
-//! | a style | [`StyleDef`], [`register_style!`] | [`Component`], [`Styled`]; interfaces [`Arguments`], [`Destination`], [`Unread`], and those of the crate `rewright-broadcast` |
-//! | an interface of an op or a style | [`register_interface!`] | [`LowerScalar`], [`Cost`], [`CostRule`], [`FactsRule`], [`AxisView`], [`rule::proof::BitMeaning`] |
-//!
-//! Every plug-in says [`plugin!`] once, so that programs can check by [`link_plugins!`] that it is linked.
-//! To try a plug-in: [`parse_module`], [`Pipeline`], [`Options`], [`evaluate`], [`Executable`].
+//! - **Ops**: an [`OpDef`] and [`register_op!`].
+//!   Elementwise ops have a [`Loop`] and a meaning on [`Scalar`]s, which [`eval_scalar`] of other ops may
+//!   express. Ops on arrays have an [`Arity`], a type rule on [`InferCx`], and an [`Eval`] on [`EvalCx`] and
+//!   [`Datum`]s; their attributes are [`AttrDef`]s. The module [`ops`] has the built-in ops.
+//! - **Rewrites**: a [`RewriteDef`] and [`register_rewrite!`].
+//!   A [`RootRewrite`] starts at an instruction, a [`Rewrite`] at a block. Both match by [`MatchCx`], answer
+//!   [`NoMatch`] with a reason, and change the function by a [`Rewriter`].
+//! - **Rules**: [`rule!`](macro@rule), or [`parse_rule`] at run time; [`Liberties`] that they take.
+//!   [`rule::soundness`](mod@rule::soundness) checks a rule. [`ConditionDef`] and [`register_condition!`] add
+//!   a condition.
+//! - **Styles**: a [`StyleDef`] of [`Component`]s, and [`register_style!`]; a value of a style is a
+//!   [`Styled`]. [`Arguments`], [`Destination`] and [`Unread`] are interfaces of styles. The crate
+//!   `rewright-broadcast` has the others; they describe elements by [`Affine`] forms.
+//! - **Interfaces**: [`register_interface!`], for ops and styles of any crate.
+//!   [`LowerScalar`] emits kernel instructions, by a [`KernelBuilder`]. [`Cost`] and [`CostRule`] (in units of
+//!   [`cost::CYCLE`]) guide equality saturation, [`FactsRule`] answers conditions of rules,
+//!   [`rule::proof::BitMeaning`] proves rules, and [`AxisView`] lets fused loops read through a view.
+//! - **Linking**: [`plugin!`] once in the crate, so that programs can check by [`link_plugins!`] that it is
+//!   linked.
+//! - **To try it**: [`parse_module`], [`verify_module`], [`Pipeline`] with [`Options`], [`evaluate`],
+//!   [`Executable`].
 
 // --- Functions, types and values
 
@@ -53,7 +64,7 @@ pub use rewright_ir::{Cost, register_interface};
 pub use rewright_lowering::scalar::{Elem, Elems, LowerScalar, ScalarCx};
 pub use rewright_lowering::{Binary, Compare, KValue, KernelBuilder, Unary};
 pub use rewright_rewrites::AxisView;
-pub use rewright_rewrites::cost::{CostCx, CostRule};
+pub use rewright_rewrites::cost::{self, CostCx, CostRule};
 pub use rewright_rewrites::value_facts::{FactsCx, FactsRule, ValueFacts};
 
 // --- Linking and trying it

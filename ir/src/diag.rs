@@ -119,7 +119,7 @@ impl Diagnostic {
         self
     }
     /// Sets the advice if there is some.
-    pub fn maybe_help(mut self, help: Option<String>) -> Self {
+    pub(crate) fn maybe_help(mut self, help: Option<String>) -> Self {
         self.help = help.or(self.help);
         self
     }
@@ -187,7 +187,7 @@ impl Diagnostics {
     }
 
     /// Sorts the errors in text order; those without a location come first.
-    pub fn sort(&mut self) {
+    pub(crate) fn sort(&mut self) {
         self.errors.sort_by_key(|e| (e.loc.start, e.loc.line));
     }
 

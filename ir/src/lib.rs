@@ -5,7 +5,8 @@
 //! The crate's root has the types that programs and plugins need. Plugins take them from `rewright::plugin`.
 //! The modules are for tools, and for rewrites that do more than replace instructions:
 //!
-//! - [`expr`], [`ops`], [`op`], [`style`]: `arrayexpr` nodes, the built-in ops, definitions of ops and styles;
+//! - [`expr`], [`ops`], [`op`], [`style`]: `arrayexpr` nodes, the built-in ops, definitions of ops and
+//!   styles;
 //! - [`builder`], [`text`], [`mod@ron`], [`npy`]: construct, read and write functions and arrays;
 //! - [`analysis`], [`eval`], [`math`]: analyses, the reference evaluator, and its elementary functions.
 

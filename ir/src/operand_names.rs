@@ -40,7 +40,7 @@ impl OperandNames {
     }
 
     /// Marks a name as in use.
-    pub fn reserve(&mut self, name: Name) {
+    pub(crate) fn reserve(&mut self, name: Name) {
         self.used.entry(name).or_insert(1);
     }
 

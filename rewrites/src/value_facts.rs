@@ -64,7 +64,7 @@ impl ValueFacts {
     }
 
     /// The facts about an op's results.
-    pub fn of_op(op: Op, dtypes: &[DType], result: DType, args: &[ValueFacts], same: bool) -> ValueFacts {
+    pub(crate) fn of_op(op: Op, dtypes: &[DType], result: DType, args: &[ValueFacts], same: bool) -> ValueFacts {
         let known = ValueFacts::of_dtype(result);
         if op.traits.contains(Traits::VIEW) {
             return known | args.first().copied().unwrap_or_default();

@@ -3,16 +3,16 @@
 //! Every analysis is a snapshot of the function at the time of its computation. All take linear or nearly
 //! linear time, and none is recursive, so functions may have any size and shape.
 
-pub mod call_graph;
-pub mod dominators;
-pub mod effects;
-pub mod liveness;
-pub mod loops;
-pub mod structure;
+mod call_graph;
+mod dominators;
+mod effects;
+mod liveness;
+mod loops;
+mod structure;
 
 pub use call_graph::CallGraph;
 pub use dominators::{Dominators, predecessors};
 pub use effects::{FunctionEffects, InstEffects, ModuleEffects, inst_effects, written_values};
-pub use liveness::Liveness;
+pub use liveness::{Liveness, ended_values};
 pub use loops::{LoopId, Loops, NaturalLoop};
 pub use structure::{hash_attrs, structural_hash};

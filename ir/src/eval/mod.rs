@@ -61,7 +61,7 @@ pub fn evaluate_function(func: &Function, args: Vec<Datum>, limits: Limits) -> R
 
 /// Evaluates a function, and counts its steps, also up to an error. `module` has the callees; it may hold
 /// another function of the same name.
-pub fn evaluate_counted(
+pub(crate) fn evaluate_counted(
     func: &Function,
     module: Option<&Module>,
     args: Vec<Datum>,
@@ -71,7 +71,7 @@ pub fn evaluate_counted(
     (machine.outcome(func, args), machine.taken())
 }
 
-/// Like [`evaluate_counted`], and records the floats of the evaluation, also up to an error.
+/// Evaluates a function, counts its steps, and records the floats of the evaluation, also up to an error.
 pub fn evaluate_watched(
     func: &Function,
     module: Option<&Module>,

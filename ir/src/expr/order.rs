@@ -55,7 +55,7 @@ impl Order {
     /// Pairwise summation of complex numbers.
     pub const PAIRWISE_COMPLEX: Order = Order::Tree { lanes: 16, leaf: 256, apart: 8, part: 4096 };
     /// A tree that keeps the order of elements, for associative monoids that do not commute.
-    pub const IN_ORDER: Order = Order::Tree { lanes: 1, leaf: 128, apart: 1, part: 128 };
+    pub(crate) const IN_ORDER: Order = Order::Tree { lanes: 1, leaf: 128, apart: 1, part: 128 };
 
     /// The number of rows that are combined sequentially. With 16, an element of a column goes through no
     /// more additions than an element of a row of the same length.

@@ -23,7 +23,7 @@ impl Function {
     }
 
     /// The value of a literal without a dtype, before type inference: a constant of unknown type.
-    pub fn weak_constant(&mut self, literal: Literal) -> Option<Value> {
+    pub(crate) fn weak_constant(&mut self, literal: Literal) -> Option<Value> {
         if let Literal::Typed(scalar) = literal {
             return Some(self.constant(scalar));
         }

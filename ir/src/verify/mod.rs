@@ -18,8 +18,7 @@
 
 mod inst;
 
-use crate::analysis::Dominators;
-use crate::analysis::liveness::{Liveness, ended_values};
+use crate::analysis::{Dominators, Liveness, ended_values};
 use crate::function::{Block, Function, Inst, Value, ValueDef};
 use crate::loc::Loc;
 use crate::module::Module;

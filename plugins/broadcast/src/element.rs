@@ -82,12 +82,12 @@ impl<'f> Cell<'f> {
     }
 
     /// The dtype of an instruction's result, and its source location.
-    pub fn result_of(&self, inst: Inst) -> (DType, Loc) {
+    pub(crate) fn result_of(&self, inst: Inst) -> (DType, Loc) {
         let data = self.func.inst(inst);
         (self.func.ty(data.results[0]).dtype(), data.loc)
     }
     /// The type of a value, and its dtype.
-    pub fn type_of(&self, value: Value) -> (&'f Type, DType) {
+    pub(crate) fn type_of(&self, value: Value) -> (&'f Type, DType) {
         let ty = self.func.ty(value);
         (ty, ty.dtype())
     }
@@ -141,12 +141,12 @@ impl<'f> Cell<'f> {
     }
 
     /// The attributes of the op that an instruction applies.
-    pub fn attrs_of(&self, inst: Inst) -> Attrs {
+    pub(crate) fn attrs_of(&self, inst: Inst) -> Attrs {
         attrs_of_op(&self.func.inst(inst).attrs)
     }
 
     /// True if `finite=true` makes zeros absorbing for the op that an instruction applies to arrays.
-    pub fn absorbs(&self, inst: Inst, op: Op) -> bool {
+    pub(crate) fn absorbs(&self, inst: Inst, op: Op) -> bool {
         let data = self.func.inst(inst);
         let ty = self.func.ty(data.results[0]);
         ty.is_array() && absorption::is_asked(op, &data.attrs, ty.dtype())

@@ -173,7 +173,7 @@ impl Checker {
     }
 
     /// The number of inputs that are compared, and the checks that are left out.
-    pub fn notes(&self) -> Vec<String> {
+    pub(crate) fn notes(&self) -> Vec<String> {
         let (mut notes, all) = (self.notes.clone(), self.trials.len());
         let compared = self.trials.iter().filter(|t| comparable(&t.ended)).count();
         let left_out = self.trials.iter().filter(|t| comparable(&t.ended) && !self.is_compared(t)).count();

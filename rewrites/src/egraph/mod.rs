@@ -34,8 +34,6 @@ mod template;
 mod terms;
 mod verify;
 
-#[cfg(feature = "exact-extraction")]
-pub use exact::SaturateExact;
 pub use proof::{Proof, ProofStep};
 pub use proof_names::Named;
 pub use prove::{NoProof, explain, prove, prove_values};
@@ -56,7 +54,7 @@ use saturate::{End, SaturationLimits, SaturationSummary, saturate};
 const REGION: usize = 256;
 
 /// Equality saturation.
-pub struct Saturate;
+pub(crate) struct Saturate;
 
 static SATURATE: RewriteDef =
     RewriteDef::block("saturate", "the cheapest of all forms that rules make equal", &Saturate)
@@ -68,7 +66,7 @@ static SATURATE: RewriteDef =
 register_rewrite!(SATURATE);
 
 /// A better form of a part of a block.
-pub struct BetterForm {
+pub(crate) struct BetterForm {
     plan: emit::EmitPlan,
     loc: Loc,
     remark: String,

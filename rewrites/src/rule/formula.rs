@@ -99,7 +99,7 @@ impl Condition {
     }
 
     /// False if it holds for no elements of the variables. `known` gives the types, with all facts assumed.
-    pub fn may_hold<'a>(&self, known: &dyn Fn(usize) -> Known<'a>) -> bool {
+    pub(crate) fn may_hold<'a>(&self, known: &dyn Fn(usize) -> Known<'a>) -> bool {
         match self {
             Condition::Registered(def, vars) => {
                 let about: SmallVec<[Known<'_>; 2]> = vars.iter().map(|&var| known(var)).collect();
@@ -113,7 +113,7 @@ impl Condition {
     }
 
     /// The variables that it depends on, without duplicates.
-    pub fn vars(&self, rule: &Rule) -> SmallVec<[usize; 2]> {
+    pub(crate) fn vars(&self, rule: &Rule) -> SmallVec<[usize; 2]> {
         let mut vars = SmallVec::new();
         self.add_vars(rule, &mut vars);
         vars

@@ -51,7 +51,7 @@ impl Liberties {
         NAMES.iter().map(|(_, name)| *name)
     }
     /// True if results may differ in more than NaN, infinities and signed zeros, because rounding differs.
-    pub fn rounds_otherwise(self) -> bool {
+    pub(crate) fn rounds_otherwise(self) -> bool {
         self.intersects(Liberties::CONTRACT | Liberties::REASSOCIATE | Liberties::RECIPROCAL | Liberties::APPROXIMATE)
     }
 }

@@ -173,7 +173,7 @@ impl DTypes {
     /// All dtypes.
     pub const ALL: DTypes = DTypes((1 << DType::ALL.len()) - 1);
     /// The names of classes, for messages.
-    pub const CLASSES: [&'static str; 9] =
+    pub(crate) const CLASSES: [&'static str; 9] =
         ["any", "bool", "int", "signed", "unsigned", "float", "complex", "real", "inexact"];
 
     /// The dtypes with a name: a dtype (`f64`), or a class: `any`, `bool`, `int`, `signed`, `unsigned`,
@@ -234,7 +234,7 @@ impl Rule {
     }
 
     /// The ops of the pattern whose results the template replaces: one, or several.
-    pub fn pattern_roots(&self) -> impl Iterator<Item = NodeId> + '_ {
+    pub(crate) fn pattern_roots(&self) -> impl Iterator<Item = NodeId> + '_ {
         std::iter::once(self.lhs).chain(self.also.iter().copied())
     }
 
@@ -271,7 +271,7 @@ impl Rule {
     }
 
     /// True if the driver may apply it wherever it matches; otherwise it is for equality saturation only.
-    pub fn is_greedy(&self) -> bool {
+    pub(crate) fn is_greedy(&self) -> bool {
         self.direction == Direction::Rewrites
     }
 
@@ -350,17 +350,17 @@ impl fmt::Display for Rule {
 
 impl Var {
     /// The name of every `_`.
-    pub const WILDCARD: &'static str = "_";
+    pub(crate) const WILDCARD: &'static str = "_";
 
     /// True for `_`, and for a computed operand of a pattern: no other term can refer to it.
-    pub fn is_wildcard(&self) -> bool {
+    pub(crate) fn is_wildcard(&self) -> bool {
         self.name == Var::WILDCARD
     }
 }
 
 impl OpTerm {
     /// True if its two operands may be exchanged.
-    pub fn is_commutative(&self) -> bool {
+    pub(crate) fn is_commutative(&self) -> bool {
         self.op.traits.contains(Traits::COMMUTATIVE) && self.args.len() == 2 && self.args[0] != self.args[1]
     }
     /// Its attributes, with variables bound.

@@ -50,7 +50,7 @@ impl Number {
     }
 
     /// The number at a dtype, or a message if there is none.
-    pub fn checked_at(self, dtype: DType) -> Result<Scalar, String> {
+    pub(crate) fn checked_at(self, dtype: DType) -> Result<Scalar, String> {
         match self {
             Number::Literal(literal) => literal_at(literal, dtype).map_err(|e| e.message),
             _ => self.at(dtype).ok_or_else(|| format!("{dtype} has no `{self}`")),

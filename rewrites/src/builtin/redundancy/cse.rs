@@ -2,8 +2,8 @@
 
 use crate::prelude::*;
 use rewright_ir::InstData;
+use rewright_ir::analysis::ended_values;
 use rewright_ir::analysis::hash_attrs;
-use rewright_ir::analysis::liveness::ended_values;
 use rewright_ir::op::Traits;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use slotmap::SecondaryMap;

@@ -24,7 +24,7 @@ use search::ExactSearch;
 use std::fmt;
 
 /// Equality saturation with exact extraction.
-pub struct SaturateExact;
+pub(crate) struct SaturateExact;
 
 static SATURATE_EXACT: RewriteDef =
     RewriteDef::block(EXACT, "saturate, and the cheapest form is found for certain", &SaturateExact)

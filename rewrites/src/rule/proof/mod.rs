@@ -27,14 +27,14 @@ use solver::{Satisfiable, satisfiable};
 
 /// Limits on the solver at one combination of dtypes: conflicts, and conflicts times gates, since the time of
 /// a conflict grows with the circuit.
-pub const MAX_CONFLICTS: u64 = 20_000;
+pub(crate) const MAX_CONFLICTS: u64 = 20_000;
 const MAX_WORK: u64 = 20_000_000;
 
 /// The limit on conflicts times gates with one variable fixed.
 const MAX_WORK_AT: u64 = MAX_WORK / 4;
 
 /// The limit on gates. A larger circuit is not solved.
-pub const MAX_GATES: usize = 200_000;
+pub(crate) const MAX_GATES: usize = 200_000;
 
 /// The answer to whether a rule holds for all values of its variables, at one combination of dtypes.
 #[derive(Clone, Debug, PartialEq)]

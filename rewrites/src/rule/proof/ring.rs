@@ -106,7 +106,7 @@ impl Terms {
     }
 
     /// The circuit of all bits.
-    pub fn circuit(&mut self) -> &mut Circuit {
+    pub(crate) fn circuit(&mut self) -> &mut Circuit {
         &mut self.circuit
     }
 
@@ -144,7 +144,7 @@ impl Terms {
     }
 
     /// A function of terms, of `width` bits. `name` identifies the function. Constants are folded.
-    pub fn atom(&mut self, name: &'static str, width: usize, args: &[Term], bits: AtomBits) -> Term {
+    pub(crate) fn atom(&mut self, name: &'static str, width: usize, args: &[Term], bits: AtomBits) -> Term {
         let constants: Option<Vec<Word>> =
             args.iter().map(|&arg| self.as_constant(arg).map(|value| word::constant(value, self.width(arg)))).collect();
         if let Some(words) = constants {
