@@ -56,6 +56,7 @@ pub use rewright_rewrites as rewrites;
 
 pub use rewright_ir::*;
 pub use rewright_lowering::exec::{self, Executable};
+pub use rewright_rewrites::rule::Liberties;
 pub use rewright_rewrites::{
     MatchCx, NoMatch, NoObserver, Observer, Pipeline, PipelineError, Point, Rewrite, RewriteDef, RewriteError,
     Rewriter, RootRewrite, Stage, link_plugins, plugin, register_rewrite,
