@@ -9,6 +9,9 @@ use std::sync::{Arc, OnceLock};
 /// The maximum number of stored errors; further ones are only counted.
 const MAX_ERRORS: usize = 100;
 
+/// The maximum width of a rendered message, in columns; excerpts of the text may be wider.
+const MAX_WIDTH: usize = 100;
+
 /// The maximum number of bytes of a line that are shown on each side of a location, and of the location
 /// itself.
 const MAX_CONTEXT: usize = 160;
@@ -212,7 +215,7 @@ impl Diagnostics {
     /// All errors with excerpts, as a terminal shows them.
     pub fn render(&self, colour: bool) -> String {
         let theme = if colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
-        let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_width(110);
+        let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_width(MAX_WIDTH);
         let mut out = String::new();
         for error in &self.errors {
             if handler.render_report(&mut out, error).is_err() {

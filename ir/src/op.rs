@@ -5,6 +5,7 @@
 //! and semantics. Other properties (lowering, cost, derivative) are *interfaces*, which any crate may submit
 //! for any op by [`register_interface!`](crate::register_interface).
 
+mod advice;
 mod callees;
 mod eval_cx;
 mod floats;
@@ -12,6 +13,8 @@ mod infer;
 mod limits;
 mod memory;
 
+pub(crate) use advice::MAKE_DENSE;
+use advice::shapes_that_broadcast;
 pub use callees::{Callees, Outcome};
 pub use eval_cx::EvalCx;
 pub(crate) use floats::note;
@@ -370,7 +373,8 @@ pub fn broadcast_types(op: Op, args: &[Type]) -> Result<Option<Vec<Dim>>, TypeEr
     let mut dims: Option<Vec<Dim>> = None;
     for (i, arg) in args.iter().enumerate() {
         if arg.style().is_some() {
-            return Err(TypeError::new(format!("`{op}` reads dense arrays, operand {i} is {arg}")).operand(i));
+            let message = format!("`{op}` reads dense arrays, operand {i} is {arg}");
+            return Err(TypeError::new(message).operand(i).help(MAKE_DENSE));
         }
         if !arg.is_array() {
             continue;
@@ -381,7 +385,7 @@ pub fn broadcast_types(op: Op, args: &[Type]) -> Result<Option<Vec<Dim>>, TypeEr
                 let list: Vec<_> = args.iter().map(Type::to_string).collect();
                 TypeError::new(format!("`{op}` can't broadcast {} along axis {axis} of the result", list.join(", ")))
                     .operand(i)
-                    .help("dims must be equal, or one of them 1, aligned at the last axis")
+                    .help(shapes_that_broadcast(&so_far, arg))
             })?,
         });
     }

@@ -234,7 +234,7 @@ fn operands_attributes_and_results_are_as_the_op_says() {
     let ty = |f: &Function| f.ty(f.params()[0]).clone();
 
     let arity = broken(&|f, at| force(f, at, "add", &[x(f)], Attrs::new(), Types::from_iter([ty(f)])));
-    assert_eq!(arity, "`@f` line 5: `add` takes 2 operands, got 1");
+    assert_eq!(arity, "`@f` line 5: `add` takes 2 operands, got 1 (write `add %a, %b`: Sum; of bools, logical or)");
     let result = broken(&|f, at| force(f, at, "neg", &[x(f)], Attrs::new(), Types::from_iter([f64_scalar()])));
     assert_eq!(result, "`@f` line 5: `neg` gives f64[n], its result is declared as f64");
     let count = broken(&|f, at| force(f, at, "neg", &[x(f)], Attrs::new(), Types::new()));
@@ -268,7 +268,8 @@ fn operands_attributes_and_results_are_as_the_op_says() {
     assert_eq!(
         stale,
         "`@f` line 4: `add` gives f64[n], its result is declared as f32[n]\n\
-         `@f` line 5: result 0 of `@f` is f64[n], `ret` gives f32[n]"
+         `@f` line 5: result 0 of `@f` is f64[n], `ret` gives f32[n]\
+         \x20(declare the result as f32[n] after `->`, or return a value of type f64[n])"
     );
     let targets = broken(&|f, at| {
         let to = f.create_block(None);
@@ -346,7 +347,8 @@ fn ret_gives_the_functions_results() {
     f.results = vec![];
     assert_eq!(errors(&f), "`@f` line 12: `@f` has 0 results, `ret` gives 1");
     f.results = vec![Type::array(DType::F64, [Dim::from("n"), Dim::from("n")])];
-    assert_eq!(errors(&f), "`@f` line 12: result 0 of `@f` is f64[n, n], `ret` gives f64[n]");
+    let advice = "declare the result as f64[n] after `->`, or return a value of type f64[n, n]";
+    assert_eq!(errors(&f), format!("`@f` line 12: result 0 of `@f` is f64[n, n], `ret` gives f64[n] ({advice})"));
     f.results = vec![Type::array(DType::F64, [Dim::Const(3)])];
     assert_eq!(errors(&f), "", "whether n is 3 shows at run time");
 }
@@ -373,7 +375,11 @@ fn storage_styles_are_registered() {
     let message = "there is no array of type f64[n; dence]: unknown storage style `dence`: did you mean `dense`?";
     assert_eq!(
         errors(&f),
-        format!("`@f`{}: {message}\n`@f` line 12: result 0 of `@f` is f64[n; dence], `ret` gives f64[n]", place(&f))
+        format!(
+            "`@f`{}: {message}\n`@f` line 12: result 0 of `@f` is f64[n; dence], `ret` gives f64[n] (declare the \
+             result as f64[n] after `->`, or return a value of type f64[n; dence])",
+            place(&f)
+        )
     );
     let mut f = function("func @f(%x: f64[n]) {\nentry:\n  ret\n}\n");
     let x = f.params()[0];

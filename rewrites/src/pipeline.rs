@@ -1,7 +1,7 @@
 //! Pipelines: an ordered list of rewrites.
 
 use crate::def::{Form, RewriteEntry};
-use crate::registry::{RewriteRegistry, RewriteRegistryError, names, rewrites};
+use crate::registry::{RewriteRegistry, RewriteRegistryError, rewrites};
 use rewright_ir::Registry;
 use std::fmt;
 use thiserror::Error;
@@ -13,7 +13,7 @@ pub(crate) const EXACT: &str = "saturate-exact";
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum PipelineError {
     /// A name that no linked crate registers.
-    #[error("there is no rewrite `{name}`{}", match .near { Some(n) => format!("; did you mean `{n}`?"), None => format!("; there are {}; is the crate that registers it linked (`use my_plugin as _;`)?", .known) })]
+    #[error("there is no rewrite `{name}`{}", match .near { Some(n) => format!("; did you mean `{n}`?"), None => "; is the crate that registers it linked (`use my_plugin as _;`)?".to_string() })]
     Unknown {
         /// The name.
         name: String,
@@ -21,8 +21,6 @@ pub enum PipelineError {
         at: usize,
         /// A similar name.
         near: Option<&'static str>,
-        /// All known names.
-        known: String,
     },
     /// A rewrite that this build does not include.
     #[error("`{name}` is not in this build: build it with the cargo feature `{feature}`")]
@@ -193,7 +191,7 @@ fn find(registry: &RewriteRegistry, name: &str, at: usize) -> Result<RewriteEntr
         }
         let all: Vec<&'static str> = registry.iter().map(|e| e.def.name).collect();
         let near = Registry::suggest(name, all.iter().copied()).and_then(|n| all.iter().find(|a| **a == n).copied());
-        PipelineError::Unknown { name: name.to_string(), at, near, known: names(registry) }
+        PipelineError::Unknown { name: name.to_string(), at, near }
     })
 }
 

@@ -1,12 +1,11 @@
 //! The registry of rewrites from all linked crates, sorted by name, and the order of the default pipeline.
 
-use crate::def::{Form, RewriteDef, RewriteEntry};
+use crate::def::{RewriteDef, RewriteEntry};
 use crate::rule::{RuleEntry, RuleErrors, condition};
 use indexmap::IndexMap;
 use rewright_ir::{Origin, registry};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fmt::Write;
 use std::sync::LazyLock;
 use thiserror::Error;
 
@@ -240,15 +239,4 @@ fn explain(edges: &Edges, cycle: &[usize]) -> Vec<String> {
     let next = cycle.iter().cycle().skip(1);
     let edge = |(&from, &to): (&usize, &usize)| edges[from].iter().find(|&&(t, _)| t == to).map(|(_, why)| why.clone());
     cycle.iter().zip(next).filter_map(edge).collect()
-}
-
-/// The entries as a list for messages; rules are counted only: "`cse`, `dce`, `fold` and 3 rules".
-pub(crate) fn names(registry: &RewriteRegistry) -> String {
-    let (rules, others): (Vec<_>, Vec<_>) = registry.iter().partition(|e| matches!(e.def.form, Form::Rule(_)));
-    let mut text = others.iter().map(|e| format!("`{}`", e.def.name)).collect::<Vec<_>>().join(", ");
-    if !rules.is_empty() {
-        // Writing to a string can't fail.
-        let _ = write!(text, " and {} rules", rules.len());
-    }
-    text
 }

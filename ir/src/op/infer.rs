@@ -27,7 +27,12 @@ pub(crate) fn check_arity(op: Op, given: usize) -> Result<(), TypeError> {
         Arity::Exactly(n) => (given == n, "", n),
         Arity::AtLeast(n) => (given >= n, "at least ", n),
     };
-    if right { Ok(()) } else { Err(TypeError::new(format!("`{op}` takes {at_least}{wants} operands, got {given}"))) }
+    if right {
+        return Ok(());
+    }
+    let noun = if wants == 1 { "operand" } else { "operands" };
+    let message = format!("`{op}` takes {at_least}{wants} {noun}, got {given}");
+    Err(TypeError::new(message).help(format!("write `{}`: {}", op.usage(), op.doc.trim_end_matches('.'))))
 }
 
 /// Checks attributes; returns them in schema order.

@@ -5,8 +5,7 @@
 
 use crate::attr::{Attr, Attrs};
 use crate::error::{EvalError, EvalErrorKind, TypeError};
-use crate::op::EvalCx;
-use crate::op::{InferCx, Op, OpDef, Types};
+use crate::op::{EvalCx, InferCx, MAKE_DENSE, Op, OpDef, Types};
 use crate::scalar::Scalar;
 use crate::types::{Dim, Type};
 use crate::value::Datum;
@@ -48,7 +47,10 @@ pub(super) fn dense<'a>(cx: &InferCx<'a>, operand: usize) -> Result<&'a Type, Ty
     };
     match ty.style() {
         None => Ok(ty),
-        Some(_) => Err(refuse(cx, format!("reads dense arrays, operand {operand} is {ty}")).operand(operand)),
+        Some(_) => {
+            let error = refuse(cx, format!("reads dense arrays, operand {operand} is {ty}"));
+            Err(error.operand(operand).help(MAKE_DENSE))
+        }
     }
 }
 

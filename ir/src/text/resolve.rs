@@ -135,7 +135,7 @@ impl FunctionResolver<'_, '_> {
     fn names(&mut self) {
         for value in self.f.values.iter().filter(|v| v.def == PDef::Undefined) {
             let known = self.f.values.iter().filter(|v| v.def != PDef::Undefined).map(|v| v.name);
-            let near = Registry::suggest(value.name, known).map(|n| format!("did you mean `%{n}`?"));
+            let near = near_or_known(value.name, known, "%");
             let message = format!("value `%{}` is not defined", clip(value.name));
             self.errors.push(in_function(self.f, message).at(value.loc).maybe_help(near));
             if self.errors.is_full() {
@@ -144,7 +144,7 @@ impl FunctionResolver<'_, '_> {
         }
         for block in self.f.blocks.iter().filter(|b| !b.defined) {
             let known = self.f.blocks.iter().filter(|b| b.defined).map(|b| b.name);
-            let near = Registry::suggest(block.name, known).map(|n| format!("did you mean `{n}`?"));
+            let near = near_or_known(block.name, known, "");
             let message = format!("there is no block `{}` in `@{}`", clip(block.name), clip(&self.f.name));
             self.errors.push(in_function(self.f, message).at(block.loc).maybe_help(near));
             if self.errors.is_full() {
@@ -289,9 +289,9 @@ impl FunctionResolver<'_, '_> {
             Some(Some(signature)) => Ok(Some(signature.clone())),
             Some(None) => Err(Refused::Before),
             None => {
-                let near = Registry::suggest(&name, self.signatures.keys().map(|n| n.as_str()));
+                let near = near_or_known(&name, self.signatures.keys().map(|n| n.as_str()), "@");
                 let error = Diagnostic::new(format!("there is no function `@{}` in the module", clip(&name)));
-                Err(error.at(inst.op_loc).maybe_help(near.map(|n| format!("did you mean `@{n}`?"))).into())
+                Err(error.at(inst.op_loc).maybe_help(near).into())
             }
         }
     }
@@ -378,6 +378,21 @@ fn check_types(inst: &PInst, types: &Types) -> Result<(), Diagnostic> {
         }
         _ => Ok(()),
     }
+}
+
+/// The most names that an error lists.
+const MAX_LISTED: usize = 8;
+
+/// The advice for an unknown name: the nearest known name, else the known names.
+fn near_or_known<'n>(name: &str, known: impl Iterator<Item = &'n str> + Clone, sigil: &str) -> Option<String> {
+    if let Some(near) = Registry::suggest(name, known.clone()) {
+        return Some(format!("did you mean `{sigil}{near}`?"));
+    }
+    let mut listed: Vec<String> = known.clone().take(MAX_LISTED).map(|n| format!("`{sigil}{}`", clip(n))).collect();
+    if known.count() > listed.len() {
+        listed.push("...".to_string());
+    }
+    (!listed.is_empty()).then(|| format!("known names are {}", listed.join(", ")))
 }
 
 /// An error of a function; the message names the function if there is no location.

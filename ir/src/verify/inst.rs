@@ -104,7 +104,9 @@ impl FunctionVerifier<'_> {
         for (i, (&arg, wanted)) in data.args.iter().zip(&func.results).enumerate() {
             if func.has_value(arg) && !func.untyped && !func.ty(arg).fits(wanted) {
                 let given = func.ty(arg).to_string();
-                self.error(data.loc, format!("result {i} of `@{}` is {wanted}, `ret` gives {given}", func.name), None);
+                let message = format!("result {i} of `@{}` is {wanted}, `ret` gives {given}", func.name);
+                let help = format!("declare the result as {given} after `->`, or return a value of type {wanted}");
+                self.error(data.loc, message, Some(&help));
             }
         }
     }

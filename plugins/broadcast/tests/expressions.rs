@@ -73,7 +73,7 @@ fn shapes_that_do_not_fit_are_named() {
     let error = Expr::apply("addd", [&x]).unwrap_err().to_string();
     assert!(error.contains("did you mean `add`?"), "{error}");
     let error = Expr::apply("add", [&x]).unwrap().materialize().unwrap_err().to_string();
-    assert_eq!(error, "`add` takes 2 operands, got 1");
+    assert_eq!(error, "`add` takes 2 operands, got 1; write `add %a, %b`: Sum; of bools, logical or");
 }
 
 #[test]

@@ -273,7 +273,7 @@ fn errors_are_carried_until_someone_asks() {
     let (x, y) = (lazy(DType::F64, &[3, 2]), lazy(DType::I32, &[4]));
     let failed = (&x + &y).exp().expand_dims(0).sum(..) * 2.0;
     let wanted = "`add` can't broadcast f64[3, 2], i32[4] along axis 1 of the result; dims must be equal, or one of them 1, \
-                  aligned at the last axis";
+                  aligned at the last axis: instead of i32[4], i32[2] or i32[1] does";
     for error in [
         failed.force().err().map(|e| e.to_string()),
         failed.arg().err().map(|e| e.to_string()),
