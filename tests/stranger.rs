@@ -32,16 +32,16 @@ fn a_strangers_op_rewrite_rule_and_style_are_in_its_passdump() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     std::fs::copy(folder.join("Cargo.lock"), folder.join("tests/stranger/Cargo.lock"))
         .expect("the lock file is copied");
-    let ops = done(&["list", "ops"]);
+    let ops = done(&["list", "ops", "--long"]);
     let op = ops.lines().find(|l| l.starts_with("softsign ")).unwrap_or_else(|| panic!("{ops}"));
     assert!(op.contains("stranger src/softsign.rs:"), "{op}");
-    let rewrites = done(&["list", "rewrites"]);
+    let rewrites = done(&["list", "rewrites", "--long"]);
     for name in ["form-softsign ", "softsign-neg "] {
         let row = rewrites.lines().find(|l| l.starts_with(name)).unwrap_or_else(|| panic!("{rewrites}"));
         assert!(row.contains("stranger src/form_softsign.rs:"), "{row}");
     }
     assert!(done(&["check-rules"]).contains("held     softsign-neg on 2 cases"));
-    let styles = done(&["list", "styles"]);
+    let styles = done(&["list", "styles", "--long"]);
     let style = styles.lines().find(|l| l.starts_with("toeplitz ")).unwrap_or_else(|| panic!("{styles}"));
     assert!(style.contains("stranger src/toeplitz.rs:"), "{style}");
     assert!(done(&["test", "fixtures"]).contains("4 passed, 0 failed"));
@@ -103,5 +103,5 @@ fn the_template_works_when_it_is_copied_as_its_page_says() {
     fs::copy(root.join("Cargo.lock"), elsewhere.path().join("Cargo.lock")).expect("the lock file is copied");
     let tests = cargo(elsewhere.path(), "test", &[]);
     assert_eq!(tests.matches("test result: ok. 1 passed").count(), 2, "{tests}");
-    assert!(cargo(elsewhere.path(), "run", &["--", "list", "ops"]).contains("my-ops src/cube.rs:"));
+    assert!(cargo(elsewhere.path(), "run", &["--", "list", "ops", "--long"]).contains("my-ops src/cube.rs:"));
 }

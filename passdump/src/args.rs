@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::engine::{Backend, MAX_BYTES, MAX_STEPS};
+use crate::examples;
 use crate::value::{ValueError, ValueSpec};
 use clap::builder::TypedValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
@@ -13,7 +14,7 @@ use std::str::FromStr;
 /// Runs, inspects and tests rewrites of array programs.
 #[derive(Debug, Parser)]
 #[command(name = "passdump", bin_name = "passdump", version, about, max_term_width = 100)]
-#[command(after_help = "Exit status: 0 done, 1 the input is wrong, 2 usage.")]
+#[command(after_help = examples::PASSDUMP)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -24,66 +25,46 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Rewrite a program and print it
-    #[command(after_help = "Examples:\n  passdump run fixtures/real/black_scholes.ron --diff\n  \
-        passdump run f.ir --pipeline 'fold, cse, dce' --check-each\n  passdump run f.ir --remarks --stats --time")]
+    #[command(after_help = examples::RUN)]
     Run(RunArgs),
     /// Rewrite, compile and call a function, and print its results
-    #[command(after_help = "Examples:\n  passdump exec fixtures/real/black_scholes.ron --time\n  \
-        passdump exec f.ir --arg 'x=[1, 2, 3]' --arg y=@y.npy --out 0=sum.npy")]
+    #[command(after_help = examples::EXEC)]
     Exec(ExecArgs),
     /// Rewrite and compile a function, and measure how long its calls take
-    #[command(after_help = "Examples:\n  passdump bench f.ir --arg 'x=random:f64[1000000]' --into\n  \
-        passdump bench f.ir --arg x=@x.npy --time 5 --roofline --json\n  passdump bench --serve < requests")]
+    #[command(after_help = examples::BENCH)]
     Bench(BenchArgs),
     /// Show the kernels of a function: schedule, instructions, machine code
-    #[command(after_help = "Examples:\n  passdump asm fixtures/real/black_scholes.ron\n  \
-        passdump asm f.ir --kernel 2 --level avx2")]
+    #[command(after_help = examples::ASM)]
     Asm(AsmArgs),
     /// List the rewrites that match a program, and the first change of each
-    #[command(
-        after_help = "Examples:\n  passdump suggest program.ir\n  passdump suggest program.ir --rules ideas.ron\n  \
-        passdump run program.ir --pipeline gvn --stop-after 1 > next.ir"
-    )]
+    #[command(after_help = examples::SUGGEST)]
     Suggest(SuggestArgs),
     /// Find a rewrite application that breaks a program
-    #[command(after_help = "Examples:\n  passdump bisect wrong.ir --pipeline 'fold, cse, my-rewrite'\n  \
-        passdump bisect wrong.ir --arg 'x=[1, -0.0]'\n  \
-        passdump bisect wrong.ir --command 'passdump exec {} --pipeline \"\" --arg x=2'\n\n\
-        The program is wrong if rewriting ends with an error, or if the function computes something else after it:\n\
-        tried are the arguments given, those of the fixture's runs, and made-up ones. Or it is what --command says.")]
+    #[command(after_help = examples::BISECT)]
     Bisect(BisectArgs),
     /// Reduce a failing program to a minimal one
-    #[command(after_help = "Examples:\n  passdump reduce wrong.ir --pipeline my-rewrite > small.ir\n  \
-        passdump reduce wrong.ir --command 'passdump exec {} --arg x=2'\n\n\
-        The program fails as `bisect` says, and must go on failing in the same way: the same kind of error by the same\n\
-        rewrite, a difference, or the same exit status of --command.")]
+    #[command(after_help = examples::REDUCE)]
     Reduce(ReduceArgs),
     /// Run fixtures and compare their results with the expected ones
-    #[command(after_help = "Examples:\n  passdump test fixtures\n  passdump test fixtures/fusion --bless")]
+    #[command(after_help = examples::TEST)]
     Test(TestArgs),
     /// Show what the pipeline did to a value, and why it was not fused
-    #[command(after_help = "Example:\n  passdump explain fixtures/real/black_scholes.ron d1")]
+    #[command(after_help = examples::EXPLAIN)]
     Explain(ExplainArgs),
     /// Prove two functions or two values equal by rules, and print the proof
-    #[command(after_help = "Examples:\n  passdump prove f.ir before after\n  \
-        passdump prove f.ir %a %b --func f --liberties reassociate,no_nan,no_inf,no_signed_zeros\n\n\
-        Exit status 1: no proof was found; the reason says whether there is none by these rules, or which limit was met.")]
+    #[command(after_help = examples::PROVE)]
     Prove(ProveArgs),
     /// Write an HTML page that shows every step of a pipeline
-    #[command(after_help = "Example:\n  passdump html fixtures/real/black_scholes.ron steps.html")]
+    #[command(after_help = examples::HTML)]
     Html(HtmlArgs),
-    /// Check the soundness of each rule: evaluate both sides on special values, at each dtype
-    #[command(after_help = "Examples:\n  passdump check-rules\n  passdump check-rules my_rules.ron\n  \
-        passdump check-rules my_rules.ron --no-cache")]
+    /// Check each rule: prove it, or evaluate both sides on special values
+    #[command(after_help = examples::CHECK_RULES)]
     CheckRules(CheckRulesArgs),
     /// Print a shell completion script
-    #[command(
-        after_help = "Examples:\n  passdump completions bash > ~/.local/share/bash-completion/completions/passdump\n  \
-        passdump completions fish > ~/.config/fish/completions/passdump.fish"
-    )]
+    #[command(after_help = examples::COMPLETIONS)]
     Completions(CompletionsArgs),
-    /// List registered rewrites, ops, interfaces, styles and backends, with crate and line
-    #[command(after_help = "Examples:\n  passdump list\n  passdump list rewrites")]
+    /// List registered rewrites, ops, interfaces, styles and backends
+    #[command(after_help = examples::LIST)]
     List(ListArgs),
 }
 
@@ -244,7 +225,7 @@ pub struct ExecArgs {
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: Backend,
     /// A parameter's value: a number or nested list, with an optional dtype suffix (`[1, 2]:f32`), or
-    /// @FILE.npy; default: the value in the fixture's first run
+    /// @FILE.npy; default: the value in the fixture's first run, or small example values
     #[arg(long = "arg", value_name = "NAME=VALUE")]
     pub args: Vec<ArgBinding>,
     /// Write a result, by its number or name, to an .npy file instead of printing it
@@ -280,7 +261,7 @@ pub struct BenchArgs {
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: Backend,
     /// A parameter's value, as for `exec`, or random numbers: random:f64[1000, 3], with optional :LOW..HIGH
-    /// and :SEED
+    /// and :SEED; default: the value in the fixture's first run, or example values
     #[arg(long = "arg", value_name = "NAME=VALUE")]
     pub args: Vec<ArgBinding>,
     /// Write results into preallocated buffers instead of new arrays
@@ -412,6 +393,9 @@ pub struct ListArgs {
     /// The kind of entry to list; default: all kinds
     #[arg(value_enum)]
     pub what: Option<Listing>,
+    /// Also show the crate and the line that registered each entry, and all that is known of it
+    #[arg(long)]
+    pub long: bool,
 }
 
 /// Kinds of entries that can be listed.
@@ -443,7 +427,7 @@ pub struct ArgBinding {
 impl FromStr for ArgBinding {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let (name, value) = split(text, "NAME=VALUE")?;
+        let (name, value) = split(text, "NAME=VALUE", "'x=[1, 2, 3]'")?;
         let value = value.parse().map_err(|e: ValueError| pointed(value, &e))?;
         Ok(ArgBinding { name: name.to_string(), value })
     }
@@ -461,7 +445,7 @@ pub struct OutBinding {
 impl FromStr for OutBinding {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let (result, path) = split(text, "RESULT=PATH.npy")?;
+        let (result, path) = split(text, "RESULT=PATH.npy", "0=sum.npy")?;
         if path.trim().is_empty() {
             return Err("expected RESULT=PATH.npy, with a path after the `=`".into());
         }
@@ -469,8 +453,8 @@ impl FromStr for OutBinding {
     }
 }
 
-fn split<'a>(text: &'a str, form: &str) -> Result<(&'a str, &'a str), String> {
-    let (name, value) = text.split_once('=').ok_or_else(|| format!("expected {form}"))?;
+fn split<'a>(text: &'a str, form: &str, example: &str) -> Result<(&'a str, &'a str), String> {
+    let (name, value) = text.split_once('=').ok_or_else(|| format!("expected {form}, such as {example}"))?;
     let name = name.trim();
     let name = name.strip_prefix('%').unwrap_or(name);
     if name.is_empty() { Err(format!("expected {form}, with a name before the `=`")) } else { Ok((name, value)) }

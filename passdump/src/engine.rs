@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::fixture::Span;
 use crate::forms::Forms;
 use crate::linked;
+use crate::similar;
 use clap::ValueEnum;
 use indexmap::{IndexMap, IndexSet};
 use rewright::exec::{self, Arg, Executable};
@@ -13,7 +14,8 @@ use rewright::ir::text::{self, Numbering};
 use rewright::rewrites::rule::RuleEntry;
 use rewright::rewrites::{self, Event, NoObserver, Observer, Options, Remark, Report, RewriteRegistry, Target};
 use rewright::{
-    Array, Datum, EvalError, Limits, Module, Name, Outcome, Pipeline, evaluate, parse_module, registry, target_of,
+    Array, Datum, EvalError, Limits, Module, Name, Outcome, Pipeline, PipelineError, evaluate, parse_module, registry,
+    target_of,
 };
 use serde::Deserialize;
 use std::panic::{self, PanicHookInfo};
@@ -117,7 +119,7 @@ pub fn parse_numbered(name: &str, text: &str, form: Form) -> Result<(Module, Num
         Form::Text => text::parse_numbered(text, name),
         Form::Ron => ron::from_ron(text, name).map(|module| (module, Numberings::new())),
     };
-    parsed.map_err(|errors| Error::from(linked::explained(errors, name, text)))
+    parsed.map_err(|errors| Error::from(linked::explained(errors, name, text, form == Form::Ron)))
 }
 
 /// The text of a module.
@@ -221,10 +223,33 @@ pub fn read_pipeline(registry: &RewriteRegistry, text: &str) -> Result<Pipeline,
     Pipeline::parse_in(registry, text).map_err(|e| match e.at() {
         Some(at) => {
             let end = text[at..].find(',').map_or(text.len(), |comma| at + comma);
-            Error::at(Path::new("pipeline"), text, Span { start: at, end }, e.to_string())
+            let span = Span { start: at, end };
+            let (message, help) = match &e {
+                PipelineError::Unknown { name, near: None, .. } => {
+                    (format!("there is no rewrite `{name}`"), Some(unknown_rewrite(registry, name)))
+                }
+                PipelineError::Unknown { .. } => {
+                    (e.to_string(), Some("`passdump list rewrites` lists all rewrites".to_string()))
+                }
+                PipelineError::Empty { .. } => (e.to_string(), Some("take one comma out".to_string())),
+                PipelineError::NotThere { name, .. } => {
+                    (e.to_string(), Some(format!("name the rewrites first: `default, -{name}`")))
+                }
+                _ => (e.to_string(), None),
+            };
+            Error::at(Path::new("pipeline"), text, span, message, help)
         }
         None => Error::message(e.to_string()),
     })
+}
+
+/// The advice for a rewrite that no linked crate registers, and whose name is near no other.
+fn unknown_rewrite(registry: &RewriteRegistry, name: &str) -> String {
+    let similar: Vec<String> = similar::rewrites(registry, name).iter().map(|near| format!("`{near}`")).collect();
+    match similar.is_empty() {
+        true => format!("`passdump list rewrites` lists all rewrites; {}", linked::remedy()),
+        false => format!("similar are {}; `passdump list rewrites` lists all rewrites", similar.join(", ")),
+    }
 }
 
 /// A guard that keeps panics from being reported to the standard error: panics of rewrites become errors.
@@ -321,7 +346,7 @@ fn borrow(args: &[Datum]) -> Vec<Arg<'_>> {
 
 /// Reads an array from an `.npy` file.
 pub fn read_npy(path: &Path) -> Result<Array, Error> {
-    npy::read(path).map_err(|e| npy_error(path, &e))
+    npy::read(path).map_err(|e| npy_error(path, e))
 }
 
 /// Writes an array to an `.npy` file.
@@ -334,12 +359,12 @@ pub fn write_npy(path: &Path, value: &Datum) -> Result<(), Error> {
             return Err(Error::message(message));
         }
     }
-    npy::write(path, &value.to_array()).map_err(|e| npy_error(path, &e))
+    npy::write(path, &value.to_array()).map_err(|e| npy_error(path, e))
 }
 
-fn npy_error(path: &Path, error: &NpyError) -> Error {
+fn npy_error(path: &Path, error: NpyError) -> Error {
     match error {
-        NpyError::Io { .. } => Error::message(error.to_string()),
+        NpyError::Io { source, .. } => Error::file(path, source),
         _ => Error::message(format!("{}: {error}", path.display())),
     }
 }

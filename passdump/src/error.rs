@@ -2,8 +2,9 @@
 
 use crate::diff;
 use crate::fixture::Span;
+use crate::wrap::paragraphs;
 use rewright::ir::VerifyErrors;
-use rewright::{Diagnostic, Diagnostics, EvalError, Loc, RewriteError};
+use rewright::{Diagnostic, Diagnostics, EvalError, EvalErrorKind, Loc, Registry, RewriteError};
 use std::io;
 use std::path::Path;
 use thiserror::Error;
@@ -15,12 +16,14 @@ pub enum Error {
     #[error("{0}")]
     Message(String),
     /// A file that can't be read or written.
-    #[error("{path}: {error}")]
+    #[error("{path}: {error}{remedy}")]
     File {
         /// The file.
         path: String,
         /// The system's error.
         error: io::Error,
+        /// The advice, after a semicolon; empty if there is none.
+        remedy: String,
     },
     /// Clashes between the registrations of crates.
     #[error("{}", .0.join("; "))]
@@ -41,13 +44,14 @@ impl Error {
 
     /// An error about a file.
     pub fn file(path: &Path, error: io::Error) -> Error {
-        Error::File { path: path.display().to_string(), error }
+        let remedy = remedy(path, &error).map_or(String::new(), |remedy| format!("; {remedy}"));
+        Error::File { path: path.display().to_string(), error, remedy }
     }
 
-    /// An error at a location in a text.
-    pub fn at(path: &Path, text: &str, span: Span, message: impl Into<String>) -> Error {
+    /// An error at a location in a text, with advice if there is some.
+    pub fn at(path: &Path, text: &str, span: Span, message: impl Into<String>, help: Option<String>) -> Error {
         let mut all = Diagnostics::new(&path.display().to_string(), text);
-        all.push(Diagnostic::new(message).at(locate(text, span)));
+        all.push(Diagnostic::new(message).at(locate(text, span)).maybe_help(help));
         Error::from(all)
     }
 
@@ -55,7 +59,10 @@ impl Error {
     pub fn eval(name: &str, text: &str, error: &EvalError) -> Error {
         let message = EvalError { loc: Loc::default(), ..error.clone() }.to_string();
         let mut all = Diagnostics::new(name, text);
-        all.push(Diagnostic::new(message).at(error.loc));
+        // Only the check of a call's arguments says from which parameter a symbol has its extent.
+        let is_symbol = error.kind == EvalErrorKind::Shape && error.message.contains(" from `%");
+        let help = is_symbol.then(|| "a symbol stands for one extent in a call: give arrays that agree".to_string());
+        all.push(Diagnostic::new(message).at(error.loc).maybe_help(help));
         Error::from(all)
     }
 
@@ -121,7 +128,32 @@ impl From<Diagnostics> for Error {
 /// An error without a source excerpt.
 fn plain(message: &str, color: bool) -> String {
     let title = if color { "\x1b[31merror\x1b[0m" } else { "error" };
-    format!("{title}: {message}\n")
+    paragraphs(&format!("{title}: {message}\n"))
+}
+
+/// The advice for a file that can't be read or written.
+fn remedy(path: &Path, error: &io::Error) -> Option<String> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match error.kind() {
+        io::ErrorKind::NotFound if !folder.is_dir() => Some(format!("there is no folder `{}`", folder.display())),
+        io::ErrorKind::NotFound => {
+            let files = folder.read_dir().ok()?.flatten().map(|entry| entry.path());
+            let alike = files.filter(|file| file.extension() == path.extension());
+            let stems: Vec<String> = alike.filter_map(|file| Some(file.file_stem()?.to_str()?.to_string())).collect();
+            let near = Registry::suggest(path.file_stem()?.to_str()?, stems.iter().map(String::as_str));
+            Some(match near {
+                Some(near) => {
+                    let mut file = path.with_file_name(near);
+                    path.extension().map(|extension| file.set_extension(extension));
+                    format!("did you mean `{}`?", file.display())
+                }
+                None => "paths are relative to the current folder".to_string(),
+            })
+        }
+        io::ErrorKind::IsADirectory => Some("name a file in it".to_string()),
+        io::ErrorKind::InvalidData => Some("a program is UTF-8 text".to_string()),
+        _ => None,
+    }
 }
 
 /// The location of a span.

@@ -22,26 +22,35 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod call_args;
 mod commands;
 mod diff;
 mod engine;
 mod error;
+mod example_args;
+mod examples;
 mod failure;
 pub mod fixture;
 mod forms;
 mod linked;
+mod machine;
+mod numpy_names;
 mod output;
 mod program;
 mod progress;
 mod reduce;
+mod ron_advice;
+mod similar;
 mod value;
 mod verdicts;
+mod wrap;
 
 pub use error::Error;
 
 use args::{Cli, Command};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use output::Out;
+use std::env;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -51,10 +60,18 @@ use std::process::ExitCode;
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
+        Err(e) if !e.use_stderr() => {
+            let stdout = io::stdout();
+            let text = e.render();
+            let text = if output::wants_color(&stdout) { text.ansi().to_string() } else { text.to_string() };
+            // If printing the help fails, there is no place to report it.
+            let _ = write!(&stdout, "{}", wrap::described(&text));
+            return ExitCode::SUCCESS;
+        }
         Err(e) => {
-            // If printing the message fails, there is no place to report it.
-            let _ = e.print();
-            return ExitCode::from(if e.use_stderr() { 2 } else { 0 });
+            let stderr = io::stderr();
+            let _ = write!(&stderr, "{}", misuse(&e, output::wants_color(&stderr)));
+            return ExitCode::from(2);
         }
     };
     let mut out = Out::stdout();
@@ -74,6 +91,27 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// The words before the advice to read the help.
+const MORE: &str = "For more information";
+
+/// The message about a wrong command line. It names the command whose help has the examples.
+fn misuse(error: &clap::Error, color: bool) -> String {
+    let text = error.render();
+    let text = if color { text.ansi().to_string() } else { text.to_string() };
+    let command = env::args().nth(1).filter(|word| Cli::command().find_subcommand(word).is_some());
+    let help = command.map_or("passdump --help".to_string(), |command| format!("passdump {command} --help"));
+    let Some((before, after)) = text.rsplit_once("--help").filter(|(text, _)| text.contains(MORE)) else {
+        return wrap::described(&text);
+    };
+    let text = format!("{before}{help}{after}");
+    // The reason has a line of its own if it is long.
+    let lines = text.lines().map(|line| match line.chars().count() > wrap::WIDTH {
+        true => line.replacen("': ", "':\n  ", 1),
+        false => line.to_string(),
+    });
+    wrap::paragraphs(&format!("{}\n", lines.collect::<Vec<_>>().join("\n")))
+}
+
 /// Runs a command; false if it reported that its input is wrong.
 fn dispatch(cli: Cli, out: &mut Out) -> Result<bool, Error> {
     match cli.command {
@@ -90,6 +128,6 @@ fn dispatch(cli: Cli, out: &mut Out) -> Result<bool, Error> {
         Command::Html(args) => commands::html::html(out, &args).map(|()| true),
         Command::CheckRules(args) => commands::check_rules::check_rules(out, &args),
         Command::Completions(args) => Ok(commands::completions::completions(out, args.shell).map(|()| true)?),
-        Command::List(args) => Ok(commands::list::list(out, args.what).map(|()| true)?),
+        Command::List(args) => Ok(commands::list::list(out, &args).map(|()| true)?),
     }
 }

@@ -1,5 +1,6 @@
 //! Output to the terminal, or to its replacement.
 
+use crate::wrap::{WIDTH, wrapped};
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 /// The output of a command.
@@ -55,10 +56,21 @@ impl Out {
         }
     }
 
-    /// A line in a tone.
+    /// A line in a tone, as it is.
     pub fn line(&mut self, tone: Tone, text: impl AsRef<str>) -> io::Result<()> {
         let text = self.tone(tone, text);
         writeln!(self, "{text}")
+    }
+
+    /// A title in a tone, broken if it is too wide.
+    pub fn title(&mut self, tone: Tone, text: impl AsRef<str>) -> io::Result<()> {
+        let text = self.tone(tone, text);
+        self.wrapped(&text, 2)
+    }
+
+    /// Prints a line, broken if it is too wide. Further lines are indented.
+    pub fn wrapped(&mut self, text: &str, indent: usize) -> io::Result<()> {
+        wrapped(text, WIDTH, indent).iter().try_for_each(|line| writeln!(self, "{line}"))
     }
 
     /// Prints remarks as IR comments.
@@ -73,31 +85,52 @@ impl Out {
 
     /// Prints a table: see [`columns`]. The first column is bold.
     pub fn table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
-        for (row, line) in rows.iter().zip(columns(rows)) {
+        for (row, lines) in rows.iter().zip(columns(rows, WIDTH)) {
             let first = row.first().map_or(0, String::len);
-            let strong = self.tone(Tone::Strong, &line[..first]);
-            writeln!(self, "{strong}{}", &line[first..])?;
+            for (i, line) in lines.iter().enumerate() {
+                let strong = if i == 0 { self.tone(Tone::Strong, &line[..first]) } else { String::new() };
+                writeln!(self, "{strong}{}", &line[if i == 0 { first } else { 0 }..])?;
+            }
         }
         Ok(())
     }
 }
 
+/// The width of a comment's text: its lines begin with `// `.
+pub const COMMENT_WIDTH: usize = WIDTH - 3;
+
 /// The maximal width of a column; longer cells exceed it.
 const MAX_WIDTH: usize = 64;
 
-/// The lines of a table: columns are padded to their longest cell, except the last one.
-pub fn columns(rows: &[Vec<String>]) -> Vec<String> {
+/// The least width of a broken last column. If less is left, the column begins on a line of its own.
+const MIN_WIDTH: usize = 24;
+
+/// The indentation of a last column on a line of its own.
+const INDENT: usize = 4;
+
+/// The lines of each row of a table. Columns are padded to their longest cell, except the last one, which is
+/// broken if the row is too wide.
+pub fn columns(rows: &[Vec<String>], width: usize) -> Vec<Vec<String>> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..count).map(|c| width(c).min(MAX_WIDTH)).collect();
-    let line = |row: &Vec<String>| {
-        let padding = |c: usize, cell: &str| match c + 1 == row.len() {
-            true => 0,
-            false => widths[c].saturating_sub(cell.chars().count()) + 2,
-        };
-        row.iter().enumerate().map(|(c, cell)| format!("{cell}{}", " ".repeat(padding(c, cell)))).collect()
+    let longest = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..count).map(|c| longest(c).min(MAX_WIDTH)).collect();
+    let lines = |row: &Vec<String>| {
+        let Some((last, cells)) = row.split_last() else { return vec![String::new()] };
+        let padding = |c: usize, cell: &str| widths[c].saturating_sub(cell.chars().count()) + 2;
+        let cells = cells.iter().enumerate();
+        let start: String = cells.map(|(c, cell)| format!("{cell}{}", " ".repeat(padding(c, cell)))).collect();
+        let used = start.chars().count();
+        if used + last.chars().count() <= width {
+            return vec![format!("{start}{last}")];
+        }
+        if used + MIN_WIDTH <= width {
+            return wrapped(&format!("{start}{last}"), width, used);
+        }
+        let mut lines = vec![start.trim_end().to_string()];
+        lines.extend(wrapped(&format!("{}{last}", " ".repeat(INDENT)), width, INDENT));
+        lines
     };
-    rows.iter().map(line).collect()
+    rows.iter().map(lines).collect()
 }
 
 impl Write for Out {

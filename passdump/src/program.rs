@@ -1,15 +1,16 @@
 //! The program of a command: FILE, with the chosen function and pipeline.
 
 use crate::args::{FailingArgs, InputArgs};
-use crate::commands::exec::bind;
+use crate::call_args::bind;
 use crate::engine::{self, Backend, Form, Numberings, Rewriting};
 use crate::error::Error;
 use crate::failure::Test;
 use crate::fixture::{Case, choose};
+use crate::ron_advice;
 use crate::verdicts::Verdicts;
 use rewright::ir::text::{Numbering, Printer};
 use rewright::rewrites::check::Check;
-use rewright::rewrites::rule::{Liberties, RuleEntry, read_rules};
+use rewright::rewrites::rule::{FileRule, Liberties, RuleEntry, parse_rules};
 use rewright::rewrites::{Options, RewriteRegistry, Verify, rewrites};
 use rewright::{Datum, EvalError, Function, Inst, Loc, Module, Name};
 use std::io::Read;
@@ -192,10 +193,18 @@ fn called(module: &Module, func: Name) -> Vec<Name> {
     called
 }
 
+/// Reads a file of rules.
+pub fn read_rules(file: &Path) -> Result<Vec<FileRule>, Error> {
+    const FORM: &str = "a file of rules is a list: `[Rule(name: \"neg-neg\", rule: \"(neg (neg ?x)) => ?x\")]`";
+    let text = std::fs::read_to_string(file).map_err(|e| Error::file(file, e))?;
+    let name = file.display().to_string();
+    parse_rules(&text, &name).map_err(|e| Error::message(format!("{e}; {}", ron_advice::remedy(&e.message, FORM))))
+}
+
 /// The rules of a file, each of which is sound or marked `unchecked`. One error reports all unsound
 /// rules.
 fn rules_of(file: &Path, no_cache: bool) -> Result<Vec<RuleEntry>, Error> {
-    let rules = read_rules(file).map_err(|e| Error::message(e.to_string()))?;
+    let rules = read_rules(file)?;
     let mut verdicts = Verdicts::open(no_cache);
     let wrong: Vec<String> = rules
         .iter()

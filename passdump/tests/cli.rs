@@ -79,13 +79,23 @@ fn usage_is_explained() {
 fn lists_name_crate_and_line() {
     let ops = done(&feed(&["list", "ops"], ""));
     let add = ops.lines().find(|l| l.starts_with("add ")).unwrap_or_else(|| panic!("{ops}"));
-    assert!(add.contains("elementwise/2") && add.contains("rewright-ir ir/src/ops/"), "{add}");
+    assert!(add.contains("elementwise/2") && add.contains("Sum"), "{add}");
     assert!(done(&feed(&["list", "styles"], "")).lines().any(|style| style.starts_with("dense ")));
     let rewrites = done(&feed(&["list", "rewrites"], ""));
     assert!(rewrites.contains("(abs ?x:float) ~> ?x if [nonneg(?x), no_neg_zero(?x)]"), "{rewrites}");
-    // Each on a line of its own, and long ones make no others long.
-    assert!(rewrites.lines().all(|line| line.contains(".rs:")), "{rewrites}");
-    assert!(rewrites.lines().filter(|line| line.len() < 200).count() > 100, "{rewrites}");
+    // The long form begins each entry with its crate and line, and has further properties below.
+    for listing in ["rewrites", "conditions", "ops", "interfaces", "styles"] {
+        let (short, long) = (done(&feed(&["list", listing], "")), done(&feed(&["list", listing, "--long"], "")));
+        // What belongs to an entry is indented.
+        let entries = |text: &str| -> Vec<String> { text.replace("\n ", " ").lines().map(String::from).collect() };
+        let (short, long) = (entries(&short), entries(&long));
+        assert!(long.iter().all(|entry| entry.contains(".rs:")), "{long:?}");
+        let name = |entry: &String| entry.split_whitespace().next().unwrap_or_default().to_string();
+        assert_eq!(short.iter().map(name).collect::<Vec<_>>(), long.iter().map(name).collect::<Vec<_>>());
+    }
+    let long = done(&feed(&["list", "ops", "--long"], ""));
+    assert!(long.contains("\nadd  rewright-ir ir/src/ops/arithmetic.rs:"), "{long}");
+    assert!(long.contains("\n    elementwise/2\n    add %a, %b\n    Sum"), "{long}");
     let all = done(&feed(&["list"], ""));
     assert!(all.contains("ops (") && all.contains("storage styles ("));
     assert!(!all.contains('\x1b'), "colours in a pipe");
@@ -263,7 +273,10 @@ fn exec_prints_what_the_function_prints_and_stores() {
 
 #[test]
 fn exec_says_what_is_wrong_with_arguments() {
-    assert!(wrong(&feed(&["exec", "-"], HALVES)).contains("--arg 'x=...'"));
+    // If some arguments are given, the others are too.
+    let text = HALVES.replace("%x: f64[n]", "%x: f64[n], %y: f64[n]");
+    let error = wrong(&feed(&["exec", "-", "--arg", "x=[1, 2]"], &text));
+    assert!(error.contains("parameter `y: f64[n]` of `@f` has no value; give it with --arg 'y=[1, 2]'"), "{error}");
     assert!(wrong(&feed(&["exec", "-", "--arg", "y=1"], HALVES)).contains("no parameter `y`"));
     assert!(wrong(&feed(&["exec", "-", "--arg", "x=1"], HALVES)).contains("f64[n]"));
     assert!(wrong(&feed(&["exec", "-", "--arg", "x=[1]", "--arg", "x=[2]"], HALVES)).contains("twice"));
@@ -382,6 +395,28 @@ fn a_fixture_gives_its_own_arguments() {
     let path = write(&dir, "half.ron", &fixture("\"\"", "[]")).display().to_string();
     assert_eq!(done(&feed(&["exec", &path], "")), "half: f64[2]\n[0.5 1. ]\n");
     assert_eq!(done(&feed(&["exec", &path, "--arg", "x=[4]"], "")), "half: f64[1]\n[2.]\n");
+}
+
+/// Without arguments the call gets example values, which a note shows. The note has the arguments of the
+/// same call.
+#[test]
+fn example_values_are_chosen_and_shown() {
+    let text = "func @f(%x: f64[n, 2], %y: i32[n, 2], %b: bool, %d: f64[3, 3; diagonal]) -> f64[n, 2], f64[3, 3; diagonal] {\n\
+                entry:\n  %z = add %x, %y\n  %r = where %b, %z, 0.0\n  ret %r, %d\n}\n";
+    let output = feed(&["exec", "-"], text);
+    let note = stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{note}");
+    assert!(note.starts_with("note: no arguments are given, so `@f` is called with example values:\n"), "{note}");
+    assert!(note.contains("--arg 'x=[[1, 2], [3, 4], [5, 6], [7, 8]]'\n"), "{note}");
+    assert!(note.contains("--arg 'y=[[1, 2], [3, 1], [2, 3], [1, 2]]'\n") && note.contains("--arg 'b=true'"), "{note}");
+    assert!(stdout(&output).starts_with("r: f64[4, 2]\n[[ 2.  4.]\n [ 6.  5.]"), "{}", stdout(&output));
+    let args: Vec<&str> = note.lines().filter_map(|l| l.trim().strip_prefix("--arg '")?.strip_suffix('\'')).collect();
+    assert_eq!(args.len(), 4, "{note}");
+    let given: Vec<&str> = ["exec", "-"].into_iter().chain(args.iter().flat_map(|arg| ["--arg", arg])).collect();
+    assert_eq!(done(&feed(&given, text)), stdout(&output));
+    let bench = feed(&["bench", "-", "--time", "0"], HALVES);
+    assert_eq!(bench.status.code(), Some(0));
+    assert!(stderr(&bench).contains("--arg 'x=random:f64[10000]'") && stdout(&bench).contains("10000 elements"));
 }
 
 #[test]
@@ -599,8 +634,20 @@ fn backends_and_interfaces_are_listed() {
     for name in ["reference ", "interp ", "cranelift ", "x64 ", "auto "] {
         assert!(backends.lines().any(|l| l.starts_with(name) && l.contains("here: ")), "{name}: {backends}");
     }
+    for part in ["\ninstructions  ", "\nfound  ", "REWRIGHT_X64", "\nthreads  ", "--threads N"] {
+        assert!(backends.contains(part), "{part}: {backends}");
+    }
+    let mut limited = passdump(&["list", "backends"]);
+    let limited = stdout(&limited.env("REWRIGHT_X64", "none").output().unwrap());
+    assert!(limited.contains("those of Cranelift"), "{limited}");
+    if cfg!(target_arch = "x86_64") {
+        assert!(
+            limited.contains("REWRIGHT_X64 forbids AVX2") && limited.contains("REWRIGHT_X64 is `none`"),
+            "{limited}"
+        );
+    }
     let interfaces = done(&feed(&["list", "interfaces"], ""));
-    assert!(interfaces.lines().any(|l| l.contains("Cost") && l.contains(" exp ")), "{interfaces}");
+    assert!(interfaces.lines().any(|l| l.contains("Cost") && l.ends_with(" exp")), "{interfaces}");
     let all = done(&feed(&["list"], ""));
     assert!(all.contains("interfaces of ops (") && all.contains("backends ("), "{all}");
 }

@@ -68,7 +68,10 @@ fn show(out: &mut Out, step: &KernelStep, level: Option<Level>) -> Result<(), Er
     let other = match level {
         Some(level) => match compile(kernel, level) {
             Ok(compiled) => Some(compiled),
-            Err(why) => return Ok(writeln!(out, "\n{kernel}\nnot compiled: {why}")?),
+            Err(why) => {
+                writeln!(out, "\n{kernel}")?;
+                return Ok(out.wrapped(&format!("not compiled: {why}"), 2)?);
+            }
         },
         None => None,
     };
@@ -76,7 +79,7 @@ fn show(out: &mut Out, step: &KernelStep, level: Option<Level>) -> Result<(), Er
         Some((by, compiled)) => (by, &**compiled),
         None => (step.launch.codegen, &*step.launch.compiled),
     };
-    writeln!(out, "schedule by {by}: {}", compiled.schedule())?;
+    out.wrapped(&format!("schedule by {by}: {}", compiled.schedule()), 2)?;
     if step.launch.packed {
         writeln!(out, "its bools become bits of words while the cache holds them")?;
     }

@@ -54,7 +54,7 @@ pub fn bisect(out: &mut Out, args: &BisectArgs) -> Result<(), Error> {
     progress.finish();
     drop(quiet);
     show(out, &program, &test, bad, all)?;
-    writeln!(out, "{failure}")?;
+    failure.to_string().lines().try_for_each(|line| out.wrapped(line, 2))?;
     Ok(writeln!(out, "({runs} runs)")?)
 }
 
@@ -64,7 +64,7 @@ fn show(out: &mut Out, program: &Program, test: &Test, number: u64, all: u64) ->
     let entry = test.pipeline.stops().iter().map(|stop| stop.entry).find(|e| e.def.name == found.rewrite);
     let origin = entry.map(|e| e.origin.to_string()).unwrap_or_default();
     let title = format!("application {number} of {all}: `{}` of {origin}, in @{}", found.rewrite, found.func);
-    out.line(Tone::Strong, title)?;
+    out.title(Tone::Strong, title)?;
     Ok(diff::print(out, &found.before, &found.after)?)
 }
 
@@ -76,7 +76,7 @@ fn by_error(out: &mut Out, program: &Program, error: &RewriteError) -> Result<()
         }
         _ => "no single application is to blame".to_string(),
     };
-    out.line(Tone::Strong, title)?;
+    out.title(Tone::Strong, title)?;
     let (name, text) = program.source();
     Ok(write!(out, "{}", Error::rewrite(name, text, error).render(false))?)
 }

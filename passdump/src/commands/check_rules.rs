@@ -4,13 +4,14 @@ use crate::args::CheckRulesArgs;
 use crate::engine;
 use crate::error::Error;
 use crate::output::{Out, Tone};
+use crate::program::read_rules;
 use crate::progress::Progress;
 use crate::verdicts::Verdicts;
 use rewright::Origin;
 use rewright::rewrites::Form;
 use rewright::rewrites::rewrites;
 use rewright::rewrites::rule::soundness::{Judgement, Verdict, judge};
-use rewright::rewrites::rule::{FileRule, Rule, RuleEntry, RuleFileError, read_rules};
+use rewright::rewrites::rule::{FileRule, Rule, RuleEntry, RuleFileError};
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -47,7 +48,12 @@ pub fn check_rules(out: &mut Out, args: &CheckRulesArgs) -> Result<bool, Error> 
                 Err(error) => {
                     progress.step("");
                     let word = out.tone(Tone::Bad, "invalid");
-                    progress.aside(|| writeln!(out, "{word}  {error}"))?;
+                    progress.aside(|| {
+                        error.to_string().lines().enumerate().try_for_each(|(i, line)| match i {
+                            0 => out.wrapped(&format!("{word}  {line}"), INDENT),
+                            _ => writeln!(out, "{line}"),
+                        })
+                    })?;
                     counts[INVALID] += 1;
                 }
             }
@@ -112,35 +118,44 @@ fn show(out: &mut Out, rule: &Rule, origin: Origin, judged: &Judgement) -> Resul
         Verdict::Unsound => ("unsound", Tone::Bad),
         Verdict::Untried => ("untried", Tone::Bad),
     };
-    let gap = " ".repeat(9 - word.len());
+    let gap = " ".repeat(INDENT - word.len());
     let painted = out.tone(tone, word);
     // The word stands before the name, and is not said again.
     let said = judged.summary.strip_prefix(word).unwrap_or(&judged.summary).trim_start_matches(':').trim_start();
     match judged.verdict {
         Verdict::Unsound => {
-            writeln!(out, "{painted}{gap}{} {}:{}\n         {rule}", rule.name, origin.file, origin.line)?;
+            out.wrapped(&format!("{painted}{gap}{} {}:{}", rule.name, origin.file, origin.line), INDENT)?;
+            below(out, &rule.to_string())?;
             if !rule.liberties.is_empty() {
-                writeln!(out, "         although it takes {}", rule.liberties)?;
+                below(out, &format!("although it takes {}", rule.liberties))?;
             }
-            writeln!(out, "         {said}")?;
+            below(out, said)?;
             if judged.remedy.is_some() {
-                writeln!(out, "         {}", judged.advice(rule.liberties))?;
+                below(out, &judged.advice(rule.liberties))?;
             }
         }
         _ => {
             let said = out.tone(Tone::Faint, said);
-            writeln!(out, "{painted}{gap}{} {said}", rule.name)?;
+            out.wrapped(&format!("{painted}{gap}{} {said}", rule.name), INDENT)?;
         }
     }
     for note in &judged.notes {
-        writeln!(out, "         note: {note}")?;
+        below(out, &format!("note: {note}"))?;
     }
     Ok(())
 }
 
+/// The column of names, below which everything about a rule stands.
+const INDENT: usize = 9;
+
+/// Prints a line about a rule.
+fn below(out: &mut Out, text: &str) -> Result<(), Error> {
+    Ok(out.wrapped(&format!("{}{text}", " ".repeat(INDENT)), INDENT)?)
+}
+
 /// The rules of a file, and clashes of their names; `<=>` is tried in one direction, which says it of both.
 fn of_file(file: &Path) -> Result<(Vec<Read>, Option<Error>), Error> {
-    let rules = read_rules(file).map_err(|e| Error::message(e.to_string()))?;
+    let rules = read_rules(file)?;
     let read = |rule: &FileRule| rule.parse().map(|parsed| (parsed, rule.entry.origin));
     let read: Vec<Read> = rules.iter().map(read).collect();
     let valid = rules.iter().zip(&read).filter(|(_, read)| read.is_ok());

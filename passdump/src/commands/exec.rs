@@ -1,15 +1,17 @@
 //! `passdump exec`: rewrites, compiles and calls a function.
 
-use crate::args::{ArgBinding, ExecArgs, OutBinding};
+use crate::args::{ExecArgs, OutBinding};
+use crate::call_args::bind_or_examples;
 use crate::commands::calls::{Calls, aligned, measure, quantile, timed};
 use crate::engine::{self, Callable, Rewritten};
 use crate::error::Error;
+use crate::example_args::ExampleArgs;
 use crate::fixture::param_name;
 use crate::output::{Out, Tone, count};
 use crate::program::Program;
 use rewright::exec::{self, Arg, Executable, ReferenceStep, Remark, Stats, StepSchedule};
 use rewright::rewrites::Options;
-use rewright::{Datum, EvalError, EvalErrorKind, Function, Outcome, Value};
+use rewright::{Datum, EvalError, EvalErrorKind, Function, Outcome};
 use std::hint::black_box;
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -21,7 +23,7 @@ const MEASURE: Duration = Duration::from_millis(250);
 pub fn exec(out: &mut Out, args: &ExecArgs) -> Result<(), Error> {
     let program = Program::load_called(&args.input)?;
     let func = program.function()?;
-    let values = bind(&args.args, &program, func)?;
+    let values = bind_or_examples(&args.args, &program, func, &ExampleArgs::small())?;
     let names = result_names(func);
     let saves = places(&args.outs, &names)?;
 
@@ -103,38 +105,6 @@ pub fn advised(error: EvalError) -> EvalError {
         _ => return error,
     };
     EvalError { message: format!("{}: {advice}", error.message), ..error }
-}
-
-/// The arguments, in the order of the parameters: from the command line, else from the first run of the
-/// fixture.
-pub fn bind(args: &[ArgBinding], program: &Program, func: &Function) -> Result<Vec<Datum>, Error> {
-    let names: Vec<String> = func.params().iter().enumerate().map(|(i, &p)| param_name(func, i, p)).collect();
-    for (i, binding) in args.iter().enumerate() {
-        if !names.contains(&binding.name) {
-            let list = names.join(", ");
-            let message = format!("--arg: `@{}` has no parameter `{}`; it has {list}", func.name, binding.name);
-            return Err(Error::message(message));
-        }
-        if args[..i].iter().any(|earlier| earlier.name == binding.name) {
-            return Err(Error::message(format!("--arg: `{}` is given twice", binding.name)));
-        }
-    }
-    let fallback = program.case.as_ref().and_then(|c| Some((c, c.fixture.runs.first()?)));
-    let value = |(name, &param): (&String, &Value)| {
-        if let Some(binding) = args.iter().find(|b| b.name == *name) {
-            let found = binding.value.for_param(func.ty(param), engine::read_npy);
-            return found.map_err(|e| Error::message(format!("--arg {name}: {e}")));
-        }
-        match fallback.and_then(|(case, run)| Some((case, run.args.get(name)?))) {
-            Some((case, spec)) => case.value(spec),
-            None => Err(Error::message(format!(
-                "parameter `{name}: {}` of `@{}` has no value; give it with --arg '{name}=...'",
-                func.ty(param),
-                func.name
-            ))),
-        }
-    };
-    names.iter().zip(func.params()).map(value).collect()
 }
 
 /// The names of the results: those of the returned values, or the index of a result if its value is

@@ -7,6 +7,7 @@ use crate::engine::{self, Backend};
 use crate::error::Error;
 use crate::output::{Out, Tone};
 use crate::program::Program;
+use crate::wrap::WIDTH;
 use rewright::ir::ArrayExpr;
 use rewright::ir::text::{Numbering, Printer};
 use rewright::rewrites::Form;
@@ -31,7 +32,7 @@ pub fn explain(out: &mut Out, args: &ExplainArgs) -> Result<(), Error> {
     let ended = pipeline.run(&mut module, &how.options, &mut follower);
     out.line(Tone::Strong, follower.began.clone())?;
     for step in &follower.steps {
-        writeln!(out, "{step}")?;
+        show_step(out, step)?;
     }
     if follower.steps.is_empty() {
         writeln!(out, "no rewrite touched it")?;
@@ -39,13 +40,30 @@ pub fn explain(out: &mut Out, args: &ExplainArgs) -> Result<(), Error> {
     ended.map_err(|e| Error::rewrite(&program.name, &program.text, &e))?;
     let end = module.get(program.func).map_or(Vec::new(), |func| follower.end(func));
     for line in end {
-        writeln!(out, "in the end: {line}")?;
+        out.wrapped(&format!("in the end: {line}"), 4)?;
     }
     let about = |remark: &&Remark| remark.function == program.func && follower.lines.contains(&remark.loc.line);
     let mut said: Vec<String> = follower.remarks.iter().filter(about).map(ToString::to_string).collect();
     said.dedup();
     Ok(out.comments(said)?)
 }
+
+/// Prints a step. If it is too wide, each effect has a line of its own.
+fn show_step(out: &mut Out, step: &str) -> Result<(), Error> {
+    const NEXT: &str = "; its ";
+    let indent = step.len() - step.trim_start().len() + 3;
+    if step.chars().count() <= WIDTH || !step.contains(NEXT) {
+        return Ok(out.wrapped(step, indent)?);
+    }
+    for (i, effect) in step.split(NEXT).enumerate() {
+        let start = if i == 0 { String::new() } else { format!("{}its ", " ".repeat(indent)) };
+        out.wrapped(&format!("{start}{effect}"), indent + 2)?;
+    }
+    Ok(())
+}
+
+/// The most values that an error lists.
+const MAX_LISTED: usize = 12;
 
 /// Finds a value by name, with or without its `%`.
 pub fn find(func: &Function, name: &str, numbering: &mut Numbering) -> Result<Value, Error> {
@@ -60,7 +78,16 @@ pub fn find(func: &Function, name: &str, numbering: &mut Numbering) -> Result<Va
         names.push(known);
     }
     let near = Registry::suggest(name, names.iter().filter_map(|n| n.strip_prefix('%')));
-    let hint = near.map_or(String::new(), |near| format!("; did you mean `%{near}`?"));
+    let hint = match near {
+        Some(near) => format!("; did you mean `%{near}`?"),
+        None => {
+            names.retain(|name| name.starts_with('%'));
+            names.dedup();
+            let more = if names.len() > MAX_LISTED { ", ..." } else { "" };
+            names.truncate(MAX_LISTED);
+            format!("; it has {}{more}", names.join(", "))
+        }
+    };
     Err(Error::message(format!("`@{}` has no value `%{name}`{hint}", func.name)))
 }
 

@@ -1,7 +1,7 @@
 //! `passdump html`: writes every step of a pipeline to one self-contained page.
 
-use super::exec::bind;
 use crate::args::HtmlArgs;
+use crate::call_args::bind;
 use crate::engine::{self, Backend};
 use crate::error::Error;
 use crate::forms::Forms;

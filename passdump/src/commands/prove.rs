@@ -9,7 +9,6 @@ use crate::program::Program;
 use rewright::rewrites::egraph::{Named, NoProof, prove as functions, prove_values};
 use rewright::rewrites::rewrites;
 use rewright::{Function, Name};
-use std::io::Write;
 
 /// Prints the chain of applications; false if there is none.
 pub fn prove(out: &mut Out, args: &ProveArgs) -> Result<bool, Error> {
@@ -26,7 +25,9 @@ pub fn prove(out: &mut Out, args: &ProveArgs) -> Result<bool, Error> {
             let [a, b] = named;
             functions(a, b, &program.module, registry, program.liberties)
         }
-        _ => {
+        (Some(known), None) => return Err(unmatched(&program, known, &args.second)),
+        (None, Some(known)) => return Err(unmatched(&program, known, &args.first)),
+        (None, None) => {
             let func = program.function()?;
             let mut names = program.numbering(func);
             let values = (find(func, &args.first, &mut names)?, find(func, &args.second, &mut names)?);
@@ -43,14 +44,25 @@ pub fn prove(out: &mut Out, args: &ProveArgs) -> Result<bool, Error> {
             };
             out.line(Tone::Good, steps)?;
             for line in chain::lines(registry, &proof) {
-                writeln!(out, "  {line}")?;
+                out.wrapped(&format!("  {line}"), 6)?;
             }
             Ok(true)
         }
         Err(why @ NoProof::Form { .. }) => Err(Error::message(why.to_string())),
         Err(why) => {
-            out.line(Tone::Bad, format!("not proved: {why}"))?;
+            out.title(Tone::Bad, format!("not proved: {why}"))?;
             Ok(false)
         }
     }
+}
+
+/// The error of one function and a name that is of none.
+fn unmatched(program: &Program, known: &Function, other: &str) -> Error {
+    let functions: Vec<String> = program.module.names().map(|name| format!("`@{name}`")).collect();
+    Error::message(format!(
+        "`@{}` is a function, `{other}` is none, and `@{}` has no value `{other}`; the functions are {}",
+        known.name,
+        program.func,
+        functions.join(", ")
+    ))
 }

@@ -4,7 +4,7 @@ use crate::args::{Emit, RunArgs};
 use crate::diff;
 use crate::engine::{self, Application, Backend, Form, Quiet, Watch};
 use crate::error::Error;
-use crate::output::{Out, Tone, columns, wants_color};
+use crate::output::{COMMENT_WIDTH, Out, Tone, columns, wants_color};
 use crate::program::Program;
 use rewright::rewrites::egraph::SaturationStats;
 use rewright::rewrites::{Options, Remark, Report, Verify};
@@ -62,7 +62,7 @@ pub fn run(out: &mut Out, args: &RunArgs) -> Result<bool, Error> {
     for remark in &rewritten.report.remarks {
         out.comments([remark])?;
         if args.remarks {
-            out.comments([picture(&program.text, remark)])?;
+            out.comments(picture(&program.text, remark))?;
         }
     }
     if args.stats || args.time {
@@ -82,17 +82,17 @@ fn application(out: &mut Out, args: &RunArgs, step: &Application) -> io::Result<
     writeln!(out)
 }
 
-/// The source line of a remark, with carets under the location; empty if the remark has no location.
-fn picture(text: &str, remark: &Remark) -> String {
+/// The source line of a remark, with carets under the location; none if the remark has no location.
+fn picture(text: &str, remark: &Remark) -> Vec<String> {
     let Loc { line, col, len, .. } = remark.loc;
     let source = text.lines().nth((line as usize).wrapping_sub(1)).unwrap_or_default();
     if remark.loc.is_none() || source.trim().is_empty() {
-        return String::new();
+        return Vec::new();
     }
     let number = line.to_string();
     let (margin, indent) = (" ".repeat(number.len()), " ".repeat(col.saturating_sub(1) as usize));
     let width = (len.max(1) as usize).min(source.chars().count().saturating_sub(indent.len()).max(1));
-    format!("  {number} | {source}\n  {margin} | {indent}{}", "^".repeat(width))
+    vec![format!("  {number} | {source}"), format!("  {margin} | {indent}{}", "^".repeat(width))]
 }
 
 /// A table of the applications of each rewrite, without those that were never tried.
@@ -115,7 +115,12 @@ fn stats(report: &Report, total: Option<Duration>) -> Vec<String> {
     let mut row = vec!["in all".to_string(), report.applications().to_string(), asked.to_string()];
     timed(&mut row, total.unwrap_or_default());
     rows.push(row);
-    columns(&rows)
+    lines(&rows)
+}
+
+/// The lines of a table in a comment.
+fn lines(rows: &[Vec<String>]) -> Vec<String> {
+    columns(rows, COMMENT_WIDTH).concat()
 }
 
 /// Two tables: the applications of each rule in e-graphs, and the end of each saturation. Empty if there
@@ -142,9 +147,7 @@ fn saturation(stats: &SaturationStats, times: bool) -> Vec<String> {
         let sizes = [g.instructions, g.iterations, g.nodes, g.classes].map(|n| n.to_string());
         graphs.push([place].into_iter().chain(sizes).chain([g.end.clone()]).collect());
     }
-    let mut lines = columns(&rules);
-    lines.extend(columns(&graphs));
-    lines
+    [lines(&rules), lines(&graphs)].concat()
 }
 
 /// Prints failures to the standard error; false if there are any.

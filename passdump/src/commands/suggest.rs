@@ -40,7 +40,7 @@ pub fn suggest(out: &mut Out, args: &SuggestArgs) -> Result<(), Error> {
         asked += 1;
         if let Some((before, after)) = first {
             matching += 1;
-            out.line(Tone::Strong, format!("{} of {}: {}", entry.def.name, entry.origin, entry.def.doc))?;
+            out.title(Tone::Strong, format!("{} of {}: {}", entry.def.name, entry.origin, entry.def.doc))?;
             diff::print(out, &before, &after)?;
             writeln!(out)?;
         }

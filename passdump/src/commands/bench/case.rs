@@ -1,10 +1,12 @@
 //! A benchmark case: a compiled function with its arguments and buffers for its results.
 
 use crate::args::{ArgBinding, InputArgs, LimitArgs};
+use crate::call_args::{bind, bind_or_examples};
 use crate::commands::calls::{Round, aligned, no_memory, timed};
-use crate::commands::exec::{advised, bind};
+use crate::commands::exec::advised;
 use crate::engine::{self, Backend};
 use crate::error::Error;
+use crate::example_args::ExampleArgs;
 use crate::program::Program;
 use cpu_time::ProcessTime;
 use rewright::exec::{self, Arg, StepSchedule, ViewMut};
@@ -24,6 +26,8 @@ pub struct Wanted {
     pub backend: Backend,
     /// The arguments.
     pub args: Vec<ArgBinding>,
+    /// Whether example values stand for missing arguments.
+    pub examples: bool,
     /// Whether calls write results to existing buffers.
     pub into: bool,
     /// The maximal number of threads of a kernel.
@@ -65,7 +69,11 @@ impl BenchCase {
     /// Reads, rewrites and compiles the program, and calls it once.
     pub fn load(wanted: &Wanted) -> Result<BenchCase, Error> {
         let program = Program::load_called(&wanted.input)?;
-        let args = bind(&wanted.args, &program, program.function()?)?;
+        let func = program.function()?;
+        let args = match wanted.examples {
+            true => bind_or_examples(&wanted.args, &program, func, &ExampleArgs::large(func))?,
+            false => bind(&wanted.args, &program, func)?,
+        };
         let args: Vec<Datum> = args.into_iter().map(|datum| aligned(&datum)).collect::<Result<_, _>>()?;
         let limits = wanted.limits.limits();
         let options = exec::Options { limits, threads: wanted.threads, ..exec::Options::default() };

@@ -33,6 +33,7 @@ pub fn bench(out: &mut Out, args: &BenchArgs) -> Result<(), Error> {
         input: input(file.clone(), args),
         backend: args.backend,
         args: args.args.clone(),
+        examples: true,
         into: args.into,
         threads: args.threads,
         limits: args.limits,
@@ -143,7 +144,7 @@ fn report(
     )?;
     writeln!(out, "optimizing took {:.1?}, lowering {:.1?}", compiling.optimize, compiling.lower)?;
     for kernel in case.schedules()? {
-        writeln!(out, "kernel by {}: {}", kernel.codegen, kernel.schedule)?;
+        out.wrapped(&format!("kernel by {}: {}", kernel.codegen, kernel.schedule), 2)?;
     }
     if let Some(roofline) = roofline {
         let part = 100.0 * roofline.bound_ns() / quantile(&calls.processor, 0.5);

@@ -131,6 +131,9 @@ impl Loading {
             max_steps: self.max_steps.unwrap_or(engine::MAX_STEPS),
             max_bytes: self.max_bytes.unwrap_or(engine::MAX_BYTES),
         };
-        Ok((self.case, Wanted { input, backend, args, into: self.into, threads: self.threads, limits }))
+        Ok((
+            self.case,
+            Wanted { input, backend, args, examples: false, into: self.into, threads: self.threads, limits },
+        ))
     }
 }
