@@ -88,7 +88,7 @@ fn list(dtype: DType, shape: &[usize], next: &mut usize) -> String {
 /// The element at a position.
 fn element(dtype: DType, at: usize) -> String {
     match dtype {
-        DType::Bool => (at % 2 == 0).to_string(),
+        DType::Bool => at.is_multiple_of(2).to_string(),
         dtype if dtype.is_float() || dtype.is_complex() => (at + 1).to_string(),
         _ => (at % CYCLE + 1).to_string(),
     }

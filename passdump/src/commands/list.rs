@@ -22,9 +22,12 @@ struct Entry {
     origin: Origin,
 }
 
+/// A list: its title, and the function that collects its entries.
+type List = (Listing, &'static str, fn() -> Vec<Entry>);
+
 /// Prints one list, or all of them.
 pub fn list(out: &mut Out, args: &ListArgs) -> io::Result<()> {
-    let lists: [(Listing, &str, fn() -> Vec<Entry>); 5] = [
+    let lists: [List; 5] = [
         (Listing::Rewrites, "rewrites", all_rewrites),
         (Listing::Conditions, "conditions of rules", conditions),
         (Listing::Ops, "ops", ops),
