@@ -122,7 +122,7 @@ impl Diagnostic {
         self
     }
     /// Sets the advice if there is some.
-    pub(crate) fn maybe_help(mut self, help: Option<String>) -> Self {
+    pub fn maybe_help(mut self, help: Option<String>) -> Self {
         self.help = help.or(self.help);
         self
     }

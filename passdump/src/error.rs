@@ -69,7 +69,7 @@ impl Error {
     /// The error of a pipeline, located where the rewrite matched in the text of the program.
     pub fn rewrite(name: &str, text: &str, error: &RewriteError) -> Error {
         let loc = match error {
-            RewriteError::Failed { loc, .. } => *loc,
+            RewriteError::Failed { loc, .. } => **loc,
             RewriteError::Inference { function, errors } => {
                 return Error::verify(name, text, &format!("the types of `@{function}` can't be inferred: "), errors);
             }

@@ -32,7 +32,7 @@ pub fn describe(out: &mut Out) -> io::Result<()> {
 /// The vector instructions of machine code, and why these.
 #[cfg(target_arch = "x86_64")]
 fn chosen() -> String {
-    use rewright::lowering::x64::{Level, X64};
+    use rewright::lowering::internals::x64::{Level, X64};
     let refusal = |level| X64::at(level).err().map(|why| why.to_string());
     match [Level::Avx512, Level::Avx2].map(refusal) {
         [None, _] => "AVX-512, the best that Rewright generates".to_string(),

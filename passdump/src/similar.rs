@@ -1,7 +1,7 @@
 //! Rewrites that a user may have meant by an unknown name: those with its words in the name or in the
 //! documentation.
 
-use rewright::rewrites::def::Form;
+use rewright::rewrites::Form;
 use rewright::rewrites::{RewriteEntry, RewriteRegistry};
 
 /// The most rewrites that are named.

@@ -15,7 +15,12 @@ fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let (path, to) = (entry.as_ref().unwrap().path(), to.join(entry.unwrap().file_name()));
-        if path.is_dir() { copy(&path, &to) } else { drop(fs::copy(&path, &to).unwrap()) }
+        match path.is_dir() {
+            true => copy(&path, &to),
+            false => {
+                fs::copy(&path, &to).unwrap();
+            }
+        }
     }
 }
 

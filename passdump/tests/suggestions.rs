@@ -1,5 +1,6 @@
 //! The first errors of a new user: each says what to do.
 
+#[allow(dead_code, reason = "other tests use the rest")]
 mod support;
 
 use std::fs;

@@ -1,5 +1,6 @@
 //! Output fits 100 columns, except IR text, its comments, and machine code.
 
+#[allow(dead_code, reason = "other tests use the rest")]
 mod support;
 
 use support::passdump;

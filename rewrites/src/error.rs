@@ -69,7 +69,7 @@ pub enum RewriteError {
         /// The number of the application, from 1; none if the test for a match failed.
         application: Option<u32>,
         /// The location of the match.
-        loc: rewright_ir::Loc,
+        loc: Box<rewright_ir::Loc>,
         /// The cause.
         cause: Box<RewriteError>,
     },

@@ -180,7 +180,7 @@ impl Turn<'_, '_> {
     pub fn failed(&self, id: Id, seq: Option<u64>, loc: Loc, cause: RewriteError) -> RewriteError {
         let (step, function) = (self.run.plan.step(id), self.func.name);
         let application = seq.map(|seq| u32::try_from(seq + 1).unwrap_or(u32::MAX));
-        RewriteError::Failed { step, function, application, loc, cause: Box::new(cause) }
+        RewriteError::Failed { step, function, application, loc: Box::new(loc), cause: Box::new(cause) }
     }
 
     /// Reports an error that is not due to a single application.
