@@ -16,7 +16,7 @@ fn a_build_without_it_says_what_to_do() {
 mod with_the_feature {
     use rewright_ir::{Module, Origin, parse_module, print_module};
     use rewright_rewrites::rule::{Liberties, RuleDef, RuleEntry};
-    use rewright_rewrites::{NoObserver, Options, Pipeline, Report, RewriteRegistry, def::Form, rewrites};
+    use rewright_rewrites::{Form, NoObserver, Options, Pipeline, Report, RewriteRegistry, rewrites};
 
     /// The registry of the process, with its rules replaced by these.
     fn registry(rules: &[(&'static str, &'static str)]) -> RewriteRegistry {
