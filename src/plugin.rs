@@ -18,8 +18,8 @@
 //!   [`Styled`]. [`Arguments`], [`Destination`] and [`Unread`] are interfaces of styles. The crate
 //!   `rewright-broadcast` has the others; they describe elements by [`Affine`] forms.
 //! - **Interfaces**: [`register_interface!`], for ops and styles of any crate.
-//!   [`LowerScalar`] emits kernel instructions, by a [`KernelBuilder`]. [`Cost`] and [`CostRule`] (in units of
-//!   [`cost::CYCLE`]) guide equality saturation, [`FactsRule`] answers conditions of rules,
+//!   [`LowerScalar`] emits kernel instructions, by a [`KernelBuilder`]. [`Cost`] and [`CostRule`], in units
+//!   of [`cost::CYCLE`], guide equality saturation, [`FactsRule`] answers conditions of rules,
 //!   [`rule::proof::BitMeaning`] proves rules, and [`AxisView`] lets fused loops read through a view.
 //! - **Linking**: [`plugin!`] once in the crate, so that programs can check by [`link_plugins!`] that it is
 //!   linked.
