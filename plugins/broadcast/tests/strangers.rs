@@ -180,7 +180,7 @@ entry:
     let args = [styled("toeplitz", &[3, 3], vec![along]), array(&[3, 3], &[0.5; 9]).into()];
     let (results, rewritten, _) = run(text, &args);
     assert_eq!(results[0].as_styled().unwrap().components()[0].len(), 3);
-    assert!(rewritten.contains("[i: n] (x0 = %0[i]) {\n    t0 = exp x0\n"), "{rewritten}");
+    assert!(rewritten.contains("[i: n] (x = %0[i]) {\n    t0 = exp x\n"), "{rewritten}");
     let back = parse(&rewritten).unwrap_or_else(|why| panic!("{why}"));
     assert_eq!(back.to_string(), rewritten);
 }
