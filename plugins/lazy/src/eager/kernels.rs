@@ -66,10 +66,7 @@ impl Kernel {
             return Arc::clone(kernel);
         }
         let kernel = Kernel::entry(key, now);
-        kernel.made.get_or_init(|| {
-            COMPILED.fetch_add(1, Relaxed);
-            compile(operation, readings, space)
-        });
+        kernel.made.get_or_init(|| compile(operation, readings, space));
         kernel
     }
 
@@ -105,6 +102,7 @@ impl Kernel {
 }
 
 fn compile(operation: &Operation<'_>, readings: &[Reading<'_>], space: &Space) -> Result<Executable, EvalError> {
+    COMPILED.fetch_add(1, Relaxed);
     let failed = |why: String| EvalError { op: Some(operation.op.name), ..EvalError::unsupported(why) };
     let (mut module, name) = module(operation, readings, space).map_err(|error| refused(operation, &error))?;
     let pipeline = Pipeline::by_default().map_err(|error| failed(said(error)))?;
