@@ -31,7 +31,7 @@ fn unknown_names_get_suggestions() {
     assert_eq!(error("test-sweep, - test-duoble*"), (want.to_string(), Some(12)));
     let (said, at) = error("quite-another-thing");
     assert_eq!(at, Some(0));
-    assert!(said.contains("`test-double`") && said.contains("use my_plugin as _;"), "{said}");
+    assert!(said.contains("`quite-another-thing`") && said.contains("use my_plugin as _;"), "{said}");
 }
 
 #[test]
