@@ -50,9 +50,9 @@ fn a_function_that_is_asked_for_is_rewritten_alone() {
 
 #[test]
 fn the_plugins_of_the_repository_are_linked() {
-    let styles = done(&["list", "styles"], "");
+    let styles = done(&["list", "styles", "--long"], "");
     assert!(styles.contains("diagonal ") && styles.contains("rewright-broadcast"), "{styles}");
-    let rewrites = done(&["list", "rewrites"], "");
+    let rewrites = done(&["list", "rewrites", "--long"], "");
     assert!(rewrites.contains("rewright-lazy") && rewrites.contains("lazy-constructors "), "{rewrites}");
     let text = "func @f(%x: f64[m, n]) -> f64[m, n] {\nentry:\n  %i = iota dims=[m], dtype=f64\n  \
                 %c = expand_dims %i, axes=[1]\n  %r = add %x, %c\n  ret %r\n}\n";

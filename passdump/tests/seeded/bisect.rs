@@ -14,7 +14,7 @@ pub fn the_guilty_application_is_found() {
         &[
             "application ",
             ": `seed-miscompile` of rewright-passdump (passdump/tests/seeded/rewrites.rs:",
-            "), in @f\n",
+            "in @f\n",
             "\n-   %r = sub ",
             "\n+   %r = add ",
             "`@f` computes something else: result 0: element [0, 0]: wanted ",
