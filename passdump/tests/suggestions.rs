@@ -1,11 +1,10 @@
 //! The first errors of a new user: each says what to do.
 
-#[allow(dead_code, reason = "other tests use the rest")]
 mod support;
 
 use std::fs;
 use std::path::Path;
-use support::passdump;
+use support::{done, passdump};
 
 /// The program of the table. A case replaces a part of it.
 const PROGRAM: &str = "func @f(%x: f64[n], %y: f64[n]) -> f64[n] {\nentry:\n  %t = mul %x, 2.0\n  \
@@ -63,6 +62,7 @@ const PROGRAMS: &[(&str, &str, &[&str])] = &[
 
 #[test]
 fn errors_of_programs_have_a_remedy() {
+    done(&["run", "-"], PROGRAM);
     for (part, instead, says) in PROGRAMS {
         assert!(PROGRAM.contains(part), "{part}");
         check(&["run", "-"], &PROGRAM.replace(part, instead), 1, says);
