@@ -1,54 +1,23 @@
 //! Breaks lines that are wider than the output.
 
+use std::borrow::Cow;
+use textwrap::core::display_width;
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
+
 /// The width of the output, in columns. Only IR text, its comments, and machine code may be wider.
 pub const WIDTH: usize = 100;
 
 /// Breaks a line at spaces, so that it fits `width` unless a word is longer. Further lines are indented by
 /// `indent` columns. Escape sequences of colours have no width.
 pub fn wrapped(line: &str, width: usize, indent: usize) -> Vec<String> {
-    if columns(line) <= width {
-        return vec![line.to_string()];
-    }
-    let text = line.trim_start_matches(' ');
-    let mut lines = Vec::new();
-    let mut current = " ".repeat(line.len() - text.len());
-    let mut is_blank = true;
-    for word in text.split(' ') {
-        if !is_blank && columns(&current) + 1 + columns(word) > width {
-            lines.push(current.trim_end().to_string());
-            current = " ".repeat(indent);
-            is_blank = true;
-        }
-        if !is_blank {
-            current.push(' ');
-        }
-        current.push_str(word);
-        is_blank &= word.is_empty();
-    }
-    lines.push(current.trim_end().to_string());
-    lines
-}
-
-/// The columns of a text on a terminal.
-fn columns(text: &str) -> usize {
-    plain(text).chars().count()
-}
-
-/// A text without the escape sequences of colours.
-fn plain(text: &str) -> String {
-    let mut escaped = false;
-    let is_shown = |c: &char| match c {
-        '\x1b' => {
-            escaped = true;
-            false
-        }
-        _ if escaped => {
-            escaped = *c != 'm';
-            false
-        }
-        _ => true,
-    };
-    text.chars().filter(is_shown).collect()
+    let indent = " ".repeat(indent);
+    let options = Options::new(width)
+        .subsequent_indent(&indent)
+        .break_words(false)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .wrap_algorithm(WrapAlgorithm::FirstFit);
+    textwrap::wrap(line, options).into_iter().map(Cow::into_owned).collect()
 }
 
 /// Breaks every line of a text that is too wide, except indented ones: those are excerpts.
@@ -67,8 +36,7 @@ pub fn paragraphs(text: &str) -> String {
 /// Breaks the lines of a help text that are too wide, below the column in which their descriptions begin.
 pub fn described(text: &str) -> String {
     let broken = |line: &str| {
-        let plain = plain(line);
-        let indent = plain.rfind("  ").map_or(0, |at| at + 2);
+        let indent = line.rfind("  ").map_or(0, |at| display_width(&line[..at + 2]));
         wrapped(line, WIDTH, indent).into_iter().map(|line| line + "\n").collect::<String>()
     };
     text.lines().map(broken).collect()
