@@ -7,12 +7,14 @@ mod edit;
 mod entity;
 mod inst_data;
 mod journal;
+mod labels;
 mod layout;
 mod storage;
 mod targets;
 
 pub use entity::{Block, Inst, Value, ValueDef};
 pub use inst_data::InstData;
+pub(crate) use labels::ValueLabels;
 pub use targets::{Target, Targets};
 
 use crate::loc::Loc;

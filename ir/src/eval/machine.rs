@@ -1,7 +1,7 @@
 //! The interpreter of functions: frames, blocks, and the ops that need the evaluator's state.
 
 use super::bind::Symbols;
-use super::message::{value_label, with_operands};
+use super::message::with_operands;
 use super::{MAX_DEPTH, apply};
 use crate::error::{EvalError, EvalErrorKind};
 use crate::function::{Block, Function, Inst, InstData, Target, Value};
@@ -171,7 +171,7 @@ impl<'m> Machine<'m> {
     /// Sets the contents of a value, checked against its type.
     fn define(&self, frame: &mut Frame<'_>, value: Value, datum: Datum, what: &str) -> Result<(), EvalError> {
         let func = frame.func;
-        let label = || format!("{what} `{}`", value_label(func, value));
+        let label = || format!("{what} `{}`", func.value_label(value));
         frame.symbols.admit(func, label, &datum, func.ty(value), Some(value))?;
         note(self.watch(), [&datum]);
         frame.deleted.remove(&value);
@@ -294,7 +294,7 @@ impl<'m> Machine<'m> {
             return Err(EvalError::shape(message));
         }
         for ((datum, ty), &value) in results.iter().zip(&func.results).zip(&data.args) {
-            let label = || format!("returned `{}`", value_label(func, value));
+            let label = || format!("returned `{}`", func.value_label(value));
             frame.symbols.admit(func, label, datum, ty, None)?;
         }
         Ok(Flow::Return(results))
@@ -374,7 +374,7 @@ impl Frame<'_> {
         if let Some(scalar) = self.func.as_const(value) {
             return Ok(Datum::Scalar(scalar));
         }
-        let label = value_label(self.func, value);
+        let label = self.func.value_label(value);
         let why = if self.deleted.contains(&value) { "was ended by `del`" } else { "is not defined yet" };
         Err(EvalError::value(format!("`{label}` {why}")))
     }

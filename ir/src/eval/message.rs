@@ -16,7 +16,7 @@ pub fn mismatch(func: &Function, what: &str, given: &Type, ty: &Type, bound: imp
     for dim in ty.dims() {
         let Dim::Sym(name) = *dim else { continue };
         let Some((extent, origin)) = bound(name) else { continue };
-        let from = origin.map(|value| format!(" from `{}`", value_label(func, value))).unwrap_or_default();
+        let from = origin.map(|value| format!(" from `{}`", func.value_label(value))).unwrap_or_default();
         let part = format!("{name} = {extent}{from}");
         if !parts.contains(&part) {
             parts.push(part);
@@ -41,7 +41,7 @@ pub fn with_operands(
     let mut told: Vec<String> = Vec::new();
     for (operand, &value) in data.args.iter().enumerate().take(6) {
         let Some((ty, scalar)) = read(operand) else { continue };
-        let label = value_label(func, value);
+        let label = func.value_label(value);
         told.push(match scalar {
             Some(_) if func.as_const(value).is_some() => label,
             Some(scalar) => format!("{label} = {scalar}"),
@@ -53,26 +53,4 @@ pub fn with_operands(
     }
     let message = format!("{} (operands {})", error.message, told.join(", "));
     EvalError { message, ..error }.at(data.op.name, data.loc)
-}
-
-/// A value's name in text: `%name`, or `%` and its number among the anonymous values in layout order; for a
-/// constant, the literal.
-pub fn value_label(func: &Function, value: Value) -> String {
-    if !func.has_value(value) {
-        return "%?".to_string();
-    }
-    if let Some(scalar) = func.as_const(value) {
-        return scalar.to_string();
-    }
-    if let Some(name) = func.value_name(value) {
-        return format!("%{name}");
-    }
-    let params_and_results = func.blocks().flat_map(|b| {
-        let results = func.insts(b).flat_map(|i| func.inst(i).results.iter().copied());
-        func.block_params(b).iter().copied().chain(results)
-    });
-    match params_and_results.filter(|&v| func.value_name(v).is_none()).position(|v| v == value) {
-        Some(n) => format!("%{n}"),
-        None => "%?".to_string(),
-    }
 }

@@ -35,7 +35,7 @@ use std::cell::Cell;
 
 pub use crate::op::{Callees, EvalCx, Floats, Limits, Memory, Outcome, Watch, reserve};
 pub use elementwise::{broadcast_shapes, map_elements};
-pub use message::{Bound, mismatch, value_label, with_operands};
+pub use message::{Bound, mismatch, with_operands};
 
 /// The maximum depth of calls for any [`Limits::depth`]: calls use the native stack.
 pub const MAX_DEPTH: u32 = 256;

@@ -19,15 +19,13 @@
 mod inst;
 
 use crate::analysis::{Dominators, Liveness, ended_values};
-use crate::function::{Block, Function, Inst, Value, ValueDef};
+use crate::function::{Block, Function, Inst, Value, ValueDef, ValueLabels};
 use crate::loc::Loc;
 use crate::module::Module;
 use crate::name::Name;
 use crate::op::Effects;
 use crate::types::{Dim, Type};
 use crate::value::Style;
-use slotmap::SecondaryMap;
-use std::cell::OnceCell;
 use std::fmt;
 use thiserror::Error;
 
@@ -102,14 +100,14 @@ pub(crate) struct FunctionVerifier<'a> {
     func: &'a Function,
     module: Option<&'a Module>,
     errors: Vec<VerifyError>,
-    labels: OnceCell<SecondaryMap<Value, usize>>,
+    labels: ValueLabels<'a>,
     /// Whether all operands and targets exist, so that paths can be followed.
     sound: bool,
 }
 
 impl<'a> FunctionVerifier<'a> {
     fn new(func: &'a Function, module: Option<&'a Module>) -> Self {
-        FunctionVerifier { func, module, errors: Vec::new(), labels: OnceCell::new(), sound: true }
+        FunctionVerifier { func, module, errors: Vec::new(), labels: ValueLabels::new(func), sound: true }
     }
 
     fn error(&mut self, loc: Loc, message: impl Into<String>, help: Option<&str>) {
@@ -121,18 +119,7 @@ impl<'a> FunctionVerifier<'a> {
 
     /// The name of a value in messages.
     fn label(&self, value: Value) -> String {
-        let func = self.func;
-        if !func.has_value(value) {
-            return "%?".to_string();
-        }
-        if let Some(scalar) = func.as_const(value) {
-            return scalar.to_string();
-        }
-        if let Some(name) = func.value_name(value) {
-            return format!("%{name}");
-        }
-        let labels = self.labels.get_or_init(|| number(func));
-        labels.get(value).map_or_else(|| "%?".to_string(), |n| format!("%{n}"))
+        self.labels.of(value)
     }
 
     fn block_label(&self, block: Block) -> String {
@@ -258,13 +245,4 @@ impl<'a> FunctionVerifier<'a> {
                 }
             }
     }
-}
-
-/// The numbers of anonymous values.
-fn number(func: &Function) -> SecondaryMap<Value, usize> {
-    let values = func.blocks().flat_map(|b| {
-        let results = func.insts(b).flat_map(|i| func.inst(i).results.iter().copied());
-        func.block_params(b).iter().copied().chain(results)
-    });
-    values.filter(|&v| func.value_name(v).is_none()).enumerate().map(|(n, v)| (v, n)).collect()
 }

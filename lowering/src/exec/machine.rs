@@ -7,7 +7,7 @@ use super::frame::{Boxed, Frame};
 use super::launch::How;
 use super::plan::*;
 use super::value::{Held, Shape, Strides, array_place, overwrite};
-use rewright_ir::eval::{MAX_DEPTH, broadcast_shapes, mismatch, value_label, with_operands};
+use rewright_ir::eval::{MAX_DEPTH, broadcast_shapes, mismatch, with_operands};
 use rewright_ir::style::Destination;
 use rewright_ir::{Array, Datum, Dim, EvalError, EvalErrorKind, Function, Limits, Scalar, Styled, Type};
 use std::cell::{Cell, RefCell};
@@ -264,7 +264,7 @@ impl<'e> Machine<'e> {
         if fits {
             return Ok(());
         }
-        Err(misfit(act, &format!("{what} `{}`", value_label(act.func, def.value)), given, &def.ty))
+        Err(misfit(act, &format!("{what} `{}`", act.func.value_label(def.value)), given, &def.ty))
     }
 
     pub(super) fn give_back(&self, number: usize, mut frame: Boxed) {
@@ -470,7 +470,7 @@ impl<'e> Machine<'e> {
             if !(fits && frame.admits(&result.dims, &shape, None)) {
                 let value = act.func.inst(step.inst).args[i];
                 let given = act.frame.slots[from.0 as usize].ty();
-                return Err(misfit(act, &format!("returned `{}`", value_label(act.func, value)), given, ty));
+                return Err(misfit(act, &format!("returned `{}`", act.func.value_label(value)), given, ty));
             }
         }
         for (&from, result) in step.args.iter().zip(results) {

@@ -246,7 +246,7 @@ pub struct KInst {
     pub loc: Loc,
 }
 
-/// A kernel. Copies share what is long, which may be hundreds of thousands of instructions.
+/// A kernel. Copies share their instructions, of which there may be hundreds of thousands.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Kernel {
     /// The number of loops.

@@ -81,7 +81,8 @@ const LEAST_SEARCH: u64 = 64;
 /// The most stages of a loop.
 const MAX_STAGES: u32 = 1_000_000;
 
-/// How the loops of a call are run; `docs/schedules.md` explains the text form. What is `None` is left to be decided.
+/// The schedule of a call's loops. `docs/schedules.md` explains the text form. The policy chooses each field
+/// that is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
     /// The loops, outermost first, and the axes that each goes along.
