@@ -119,7 +119,7 @@ pub fn parse_numbered(name: &str, text: &str, form: Form) -> Result<(Module, Num
         Form::Text => text::parse_numbered(text, name),
         Form::Ron => ron::from_ron(text, name).map(|module| (module, Numberings::new())),
     };
-    parsed.map_err(|errors| Error::from(linked::explained(errors, name, text, form == Form::Ron)))
+    parsed.map_err(|errors| Error::from(linked::explained(errors, name, text)))
 }
 
 /// The text of a module.

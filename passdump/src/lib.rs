@@ -39,7 +39,6 @@ mod output;
 mod program;
 mod progress;
 mod reduce;
-mod ron_advice;
 mod similar;
 mod value;
 mod verdicts;

@@ -1,16 +1,12 @@
 //! Lists the linked crates in errors about unknown names.
 
 use crate::numpy_names::op_for;
-use crate::ron_advice;
 use rewright::rewrites::rewrites;
 use rewright::{Diagnostic, Diagnostics, registry};
 use std::collections::BTreeSet;
 
 /// The start of the parser's help for an unknown name that is similar to no known name.
 const UNKNOWN: &str = "is the crate that registers it linked";
-
-/// How to get a module in RON.
-const MODULE: &str = "`passdump run FILE --emit ron` prints a program in this form";
 
 /// The crates that register ops, rewrites or storage styles.
 fn crates() -> String {
@@ -30,13 +26,9 @@ pub fn remedy() -> String {
 }
 
 /// Replaces the advice in errors about unknown names: by the op for a NumPy function, or by the linked
-/// crates and the command that lists all names. Errors of the syntax of RON get advice, too.
-pub fn explained(errors: Diagnostics, name: &str, text: &str, is_ron: bool) -> Diagnostics {
-    let help = |error: &Diagnostic| {
-        let ron = || (is_ron && error.help.is_none()).then(|| ron_advice::remedy(&error.message, MODULE));
-        better_help(error).or_else(ron)
-    };
-    let helps: Vec<Option<String>> = errors.errors().iter().map(help).collect();
+/// crates and the command that lists all names.
+pub fn explained(errors: Diagnostics, name: &str, text: &str) -> Diagnostics {
+    let helps: Vec<Option<String>> = errors.errors().iter().map(better_help).collect();
     if helps.iter().all(Option::is_none) {
         return errors;
     }

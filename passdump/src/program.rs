@@ -6,7 +6,6 @@ use crate::engine::{self, Backend, Form, Numberings, Rewriting};
 use crate::error::Error;
 use crate::failure::Test;
 use crate::fixture::{Case, choose};
-use crate::ron_advice;
 use crate::verdicts::Verdicts;
 use rewright::ir::text::{Numbering, Printer};
 use rewright::rewrites::check::Check;
@@ -195,10 +194,9 @@ fn called(module: &Module, func: Name) -> Vec<Name> {
 
 /// Reads a file of rules.
 pub fn read_rules(file: &Path) -> Result<Vec<FileRule>, Error> {
-    const FORM: &str = "a file of rules is a list: `[Rule(name: \"neg-neg\", rule: \"(neg (neg ?x)) => ?x\")]`";
     let text = std::fs::read_to_string(file).map_err(|e| Error::file(file, e))?;
     let name = file.display().to_string();
-    parse_rules(&text, &name).map_err(|e| Error::message(format!("{e}; {}", ron_advice::remedy(&e.message, FORM))))
+    parse_rules(&text, &name).map_err(|e| Error::message(e.to_string()))
 }
 
 /// The rules of a file, each of which is sound or marked `unchecked`. One error reports all unsound

@@ -39,6 +39,7 @@
 mod data;
 mod leaf;
 mod read;
+mod remedy;
 
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::function::Function;
@@ -46,11 +47,15 @@ use crate::loc::Loc;
 use crate::module::Module;
 use data::{FunctionData, ModuleData};
 use read::read_module;
+pub use remedy::remedy;
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, Serializer};
 
 /// The number of levels that are broken into lines; below them are the parts of one instruction.
 const LINE_LEVELS: usize = 5;
+
+/// The description of the form of a module, for errors.
+const FORM: &str = "`passdump run FILE --emit ron` prints a program in this form";
 
 /// The RON text of a module, with an instruction on each line. An error if an expression nests deeper than
 /// the verifier allows.
@@ -68,7 +73,8 @@ pub fn from_ron(text: &str, file_name: &str) -> Result<Module, Diagnostics> {
     match ron::from_str::<ModuleData>(text) {
         Ok(data) => read_module(&data.0, errors),
         Err(e) => {
-            errors.push(Diagnostic::new(e.code.to_string()).at(place(text, e.span.start.line, e.span.start.col)));
+            let place = place(text, e.span.start.line, e.span.start.col);
+            errors.push(Diagnostic::new(e.code.to_string()).at(place).help(remedy(&e.code, FORM)));
             Err(errors)
         }
     }

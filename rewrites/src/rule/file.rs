@@ -4,10 +4,14 @@ use super::Rule;
 use super::def::{RuleDef, RuleEntry};
 use super::parse::parse_rule;
 use super::soundness::{self, Judgement, Verdict};
+use rewright_ir::ron::remedy;
 use rewright_ir::{Name, Origin};
 use serde::Deserialize;
 use std::path::Path;
 use thiserror::Error;
+
+/// The description of the form of a file, for errors.
+const FORM: &str = "a file of rules is a list: `[Rule(name: \"neg-neg\", rule: \"(neg (neg ?x)) => ?x\")]`";
 
 /// Why a file of rules is rejected.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -94,7 +98,7 @@ pub fn parse_rules(text: &str, file: &str) -> Result<Vec<FileRule>, RuleFileErro
     let written: Vec<Written> = ron::from_str(text).map_err(|e| RuleFileError {
         file: file.to_string(),
         line: e.span.start.line,
-        message: e.code.to_string(),
+        message: format!("{}; {}", e.code, remedy(&e.code, FORM)),
     })?;
     let file = Name::new(file).as_str();
     let mut read = 0;
