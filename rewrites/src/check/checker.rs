@@ -6,7 +6,7 @@ use super::inputs::FreeExtents;
 use super::shrink::smaller;
 use crate::error::guarded;
 use crate::rule::Liberties;
-use rewright_ir::eval::{Floats, evaluate_watched, value_label};
+use rewright_ir::eval::{Floats, evaluate_watched};
 use rewright_ir::text::{Numbering, Printer};
 use rewright_ir::{Datum, EvalError, EvalErrorKind, Function, Limits, Module, Outcome, infer_function};
 use std::borrow::Cow;
@@ -110,9 +110,9 @@ impl Checker {
                 break;
             }
             if self.is_compared(trial)
-                && let Some(what) = differs(&trial.ended, &ended, trial.floats, self.allowed)
+                && let Some(what) = differs(&trial.ended, &ended, [trial.floats, floats], self.allowed)
             {
-                let names = func.params().iter().map(|&p| value_label(func, p));
+                let names = func.params().iter().map(|&p| func.value_label(p));
                 return Err(Box::new(Difference {
                     function: func.name,
                     what,
@@ -144,8 +144,8 @@ impl Checker {
             let after = other(&trial.args);
             // Compiled code takes no liberties.
             let allowed = Allowed { liberties: Liberties::empty(), ..self.allowed };
-            if let Some(what) = differs(&trial.ended, &after, trial.floats, allowed) {
-                let names = func.params().iter().map(|&p| value_label(func, p));
+            if let Some(what) = differs(&trial.ended, &after, [trial.floats; 2], allowed) {
+                let names = func.params().iter().map(|&p| func.value_label(p));
                 let input = names.zip(trial.args.iter().cloned()).collect();
                 let (function, before) = (func.name, trial.ended.clone());
                 return Err(Box::new(Difference { function, what, input, before, after, forms: Default::default() }));

@@ -48,7 +48,8 @@ pub struct Check {
     pub ulp: u64,
     /// The liberties that rewrites may take. If a liberty excludes NaN or infinities, inputs for which the
     /// earlier form meets them are left out. If a liberty changes rounding, floats may differ by 4,096 units
-    /// of the largest number that occurs, and integers and bools beside floats are not compared.
+    /// of the largest number that occurs, and integers and bools beside floats are not compared. Nor are
+    /// inputs with numbers beyond 1.8e19 for which only the later form overflows.
     pub liberties: Liberties,
     /// Given inputs of functions. They are tried before the generated ones.
     pub given: Vec<(Name, Vec<Datum>)>,

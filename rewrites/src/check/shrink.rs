@@ -56,9 +56,10 @@ fn shrinks(
             None => return false,
         }
     }
-    let [(before, _, floats), (after, ..)] = forms.map(|(func, module)| call(func, module, args.clone(), 1 << 20));
+    let [(before, _, floats), (after, _, later)] =
+        forms.map(|(func, module)| call(func, module, args.clone(), 1 << 20));
     let is_compared = comparable(&before) && !allowed.leaves_out(floats);
-    match differs(&before, &after, floats, allowed).filter(|_| is_compared) {
+    match differs(&before, &after, [floats, later], allowed).filter(|_| is_compared) {
         Some(what) => {
             found.input.iter_mut().zip(args).for_each(|((_, datum), less)| *datum = less);
             (found.what, found.before, found.after) = (what, before, after);

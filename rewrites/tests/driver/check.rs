@@ -260,6 +260,12 @@ fn granted_liberties_leave_inputs_out() {
     assert!(differs(a, b, "").is_err() && differs(a, b, "reassociate").is_ok());
     let (a, b) = ("  %0 = mul %x, 1.001\n  ret %0\n", "  ret %x\n");
     assert!(differs(a, b, "reassociate, no_nan, no_inf, no_signed_zeros").is_err());
+    // Another order overflows for large numbers. An infinity for others is a difference.
+    let (a, b) =
+        ("  %0 = mul %x, 0.25\n  %1 = mul %0, 2.0\n  ret %1\n", "  %0 = mul %x, 2.0\n  %1 = mul %0, 0.25\n  ret %1\n");
+    assert!(differs(a, b, "no_nan, no_inf").is_err() && differs(a, b, "reassociate, no_nan, no_inf").is_ok());
+    let (a, b) = ("  ret %x\n", "  %0 = div %x, 0.0\n  ret %0\n");
+    assert!(differs(a, b, "reassociate, no_nan, no_inf").is_err());
 }
 
 #[test]
