@@ -6,8 +6,8 @@ use rewright_passdump::fixture::{Status, check_file, discover};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The command that runs passdump, for the advice that failures give.
-const TOOL: &str = "cargo run -p rewright-passdump --";
+/// The command that blesses a fixture, for the advice that failures give.
+const BLESS: &str = "cargo run -p rewright-passdump -- test FILE --bless";
 
 fn main() -> ExitCode {
     let args = Arguments::from_args();
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
 
 fn trial(root: &Path, path: PathBuf) -> Trial {
     let name = path.strip_prefix(root).unwrap_or(&path).with_extension("").display().to_string();
-    Trial::test(name, move || match check_file(&path, false, TOOL).map_err(|e| Failed::from(e.to_string()))? {
+    Trial::test(name, move || match check_file(&path, false, BLESS).map_err(|e| Failed::from(e.to_string()))? {
         Status::Failed(why) => Err(why.into()),
         Status::Passed | Status::Blessed => Ok(()),
     })

@@ -12,11 +12,12 @@ use std::path::Path;
 /// are done.
 pub fn test(out: &mut Out, args: &TestArgs) -> Result<bool, Error> {
     let tool = std::env::args().next().unwrap_or_else(|| "passdump".into());
+    let command = format!("{tool} test FILE --bless");
     let (mut passed, mut failed, mut blessed) = (0, 0, 0);
     let paths = discover(&args.paths)?;
     let mut progress = Progress::new("testing", Some(paths.len() as u64));
     let mut told: Result<(), Error> = Ok(());
-    check_each(&paths, args.bless, &tool, |path, result| {
+    check_each(&paths, args.bless, &command, |path, result| {
         progress.step(path.display().to_string());
         let done = result.and_then(|status| {
             match &status {

@@ -111,7 +111,7 @@ fn only_grows(deciding: &Deciding<'_>) -> Result<Decision, String> {
 #[test]
 fn fixtures_hold() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/whole_nest");
-    rewright_passdump::fixture::assert_all(folder, "cargo test -p rewright-broadcast --test whole_nest --");
+    rewright_passdump::fixture::assert_all(folder);
 }
 
 fn array(shape: &[usize], elements: &[f64]) -> Array {

@@ -5,5 +5,5 @@ use rewright_template as _;
 #[test]
 fn fixtures_hold() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
-    rewright_passdump::fixture::assert_all(folder, "cargo run -p rewright-template --");
+    rewright_passdump::fixture::assert_all(folder);
 }
