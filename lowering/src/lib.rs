@@ -46,6 +46,7 @@ pub mod exec;
 mod interp;
 mod kernel;
 mod lower;
+mod program;
 pub mod scalar;
 mod schedule;
 #[cfg(target_arch = "x86_64")]

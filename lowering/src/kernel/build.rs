@@ -165,6 +165,10 @@ impl KernelBuilder {
         self.values.push(ValueInfo { dtype, level });
         KValue(self.values.len() as u32 - 1)
     }
+    /// The instructions from this number on.
+    pub(crate) fn insts_from(&self, first: usize) -> &[KInst] {
+        &self.insts[first..]
+    }
     /// Begins instructions by themselves: nothing is shared with those before them or after.
     pub fn begin_section(&mut self) -> Section {
         Section { begin: self.insts.len(), known: std::mem::take(&mut self.known) }

@@ -28,10 +28,13 @@ mod unused;
 mod verify;
 
 pub use build::KernelBuilder;
+pub use build::Section;
 pub use fold::{Combination, Fold};
 pub use items::ItemWork;
+pub use print::inst_text;
 pub use verify::KernelError;
 
+use crate::program::Program;
 use rewright_ir::math::vector::Table;
 use rewright_ir::{Attrs, DType, EvalError, Loc, Op};
 use smallvec::SmallVec;
@@ -413,6 +416,11 @@ pub trait CodeGen: Send + Sync {
     fn name(&self) -> &'static str;
     /// Makes a kernel ready to run.
     fn compile(&self, kernel: &Kernel) -> Result<Box<dyn CompiledKernel>, KernelError>;
+    /// Makes a loop program ready to run. A call gives it no extents, an address for each buffer of the
+    /// caller, and a stride for each dim of each such buffer. A failed call leaves results undefined.
+    fn compile_program(&self, _program: &Program) -> Result<Box<dyn CompiledKernel>, KernelError> {
+        Err(KernelError::Unsupported { codegen: self.name(), message: "it compiles no loop programs yet".into() })
+    }
 }
 
 impl MathCall {

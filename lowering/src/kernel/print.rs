@@ -1,7 +1,7 @@
 //! Kernels as text, for people.
 
-use super::{KOp, KValue, Kernel, Part};
-use rewright_ir::Scalar;
+use super::{KInst, KOp, KValue, Kernel, Part};
+use rewright_ir::{DType, Scalar};
 use std::fmt;
 
 impl fmt::Display for Kernel {
@@ -79,28 +79,31 @@ impl Kernel {
 
     fn print_inst(&self, f: &mut impl fmt::Write, number: usize, indent: &str) -> fmt::Result {
         let inst = &self.insts[number];
-        let part = |part: &Part| if *part == Part::Im { ".im" } else { "" };
-        let results: Vec<_> = (0..inst.results).map(|r| format!("v{}", inst.first.0 + r)).collect();
-        let args: Vec<_> = inst.args.iter().map(|a| format!("{a:?}")).collect();
-        write!(f, "{indent}")?;
-        if inst.results > 0 {
-            write!(f, "{}: {} = ", results.join(", "), self.dtype(inst.first))?;
-        }
-        match &inst.op {
-            KOp::Const(bits) => write!(f, "{}", Scalar::from_bits(self.dtype(inst.first), (*bits, 0)))?,
-            KOp::Param(number) => write!(f, "p{number}")?,
-            KOp::Index(axis) => write!(f, "i{axis}")?,
-            KOp::Load(buffer, p) => write!(f, "load b{buffer}{}", part(p))?,
-            KOp::Store(buffer, p) => write!(f, "store b{buffer}{}", part(p))?,
-            KOp::Unary(op) => write!(f, "{}", format!("{op:?}").to_lowercase())?,
-            KOp::Binary(op) => write!(f, "{}", format!("{op:?}").to_lowercase())?,
-            KOp::Compare(op) => write!(f, "{}", format!("{op:?}").to_lowercase())?,
-            KOp::Reference(r) => write!(f, "reference {}", r.op)?,
-            KOp::Choose(table) => write!(f, "choose {}", table.name)?,
-            KOp::Math(call) => write!(f, "call {}", call.name)?,
-            KOp::MathWhere(call) => write!(f, "call {} where", call.name)?,
-            op => write!(f, "{}", format!("{op:?}").to_lowercase())?,
-        }
-        writeln!(f, "{}{}", if args.is_empty() { "" } else { " " }, args.join(", "))
+        let dtype = if inst.results > 0 { self.dtype(inst.first) } else { DType::Bool };
+        writeln!(f, "{indent}{}", inst_text(inst, dtype))
     }
+}
+
+/// An instruction as text; `dtype` is that of its first result.
+pub fn inst_text(inst: &KInst, dtype: DType) -> String {
+    let part = |part: &Part| if *part == Part::Im { ".im" } else { "" };
+    let results: Vec<_> = (0..inst.results).map(|r| format!("v{}", inst.first.0 + r)).collect();
+    let args: Vec<_> = inst.args.iter().map(|a| format!("{a:?}")).collect();
+    let defined = if results.is_empty() { String::new() } else { format!("{}: {dtype} = ", results.join(", ")) };
+    let op = match &inst.op {
+        KOp::Const(bits) => Scalar::from_bits(dtype, (*bits, 0)).to_string(),
+        KOp::Param(number) => format!("p{number}"),
+        KOp::Index(axis) => format!("i{axis}"),
+        KOp::Load(buffer, p) => format!("load b{buffer}{}", part(p)),
+        KOp::Store(buffer, p) => format!("store b{buffer}{}", part(p)),
+        KOp::Unary(op) => format!("{op:?}").to_lowercase(),
+        KOp::Binary(op) => format!("{op:?}").to_lowercase(),
+        KOp::Compare(op) => format!("{op:?}").to_lowercase(),
+        KOp::Reference(r) => format!("reference {}", r.op),
+        KOp::Choose(table) => format!("choose {}", table.name),
+        KOp::Math(call) => format!("call {}", call.name),
+        KOp::MathWhere(call) => format!("call {} where", call.name),
+        op => format!("{op:?}").to_lowercase(),
+    };
+    format!("{defined}{op}{}{}", if args.is_empty() { "" } else { " " }, args.join(", "))
 }

@@ -1,0 +1,171 @@
+//! Building loop programs: statements are appended to the innermost open scope.
+
+use super::{BufferDecl, Condition, For, If, Linear, Location, Program, Stmt, Storage};
+use crate::kernel::{Binary, KInst, KOp, KValue, KernelBuilder, Part, Section};
+use rewright_ir::{DType, Loc, Scalar};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Builds a loop program. Scalar instructions are appended with the [`KernelBuilder`] `k`, which shares equal
+/// instructions within a scope.
+pub struct ProgramBuilder {
+    /// Appends scalar instructions.
+    pub k: KernelBuilder,
+    buffers: Vec<BufferDecl>,
+    /// The dtypes of the parameters, and the instructions that read them.
+    params: Vec<(DType, Stmt)>,
+    /// The statements of the open scopes, the innermost last.
+    scopes: Vec<Scope>,
+    /// The number of instructions of `k` that are statements already.
+    flushed: usize,
+}
+
+struct Scope {
+    stmts: Vec<Stmt>,
+    /// The instructions of the scope around it. None in the outermost scope.
+    outer: Option<Section>,
+}
+
+impl ProgramBuilder {
+    /// An empty program.
+    pub fn new() -> Self {
+        let scopes = vec![Scope { stmts: Vec::new(), outer: None }];
+        ProgramBuilder { k: KernelBuilder::new(0), buffers: Vec::new(), params: Vec::new(), scopes, flushed: 0 }
+    }
+
+    /// Adds a scalar parameter of a real dtype. Its value is defined in all scopes.
+    pub fn param(&mut self, dtype: DType) -> KValue {
+        let first = self.k.undefined(dtype, 0);
+        let op = KOp::Param(self.params.len() as u32);
+        let inst = KInst { op, args: SmallVec::new(), results: 1, first, loc: Loc::default() };
+        self.params.push((dtype, Stmt::Inst(inst)));
+        first
+    }
+
+    /// Adds a buffer of the caller.
+    pub fn caller_buffer(&mut self, dtype: DType, rank: usize) -> u32 {
+        self.buffer(dtype, Storage::Caller { rank })
+    }
+
+    /// Adds a local buffer.
+    pub fn local(&mut self, dtype: DType, extents: &[u32]) -> u32 {
+        self.buffer(dtype, Storage::Local { extents: extents.into() })
+    }
+
+    fn buffer(&mut self, dtype: DType, storage: Storage) -> u32 {
+        self.buffers.push(BufferDecl { dtype, storage });
+        self.buffers.len() as u32 - 1
+    }
+
+    /// Loads one part of an element.
+    pub fn load(&mut self, buffer: u32, part: Part, at: &[Linear]) -> KValue {
+        let dtype = self.buffers[buffer as usize].dtype.real();
+        let value = self.k.undefined(dtype, 0);
+        self.push(Stmt::Load(value, Location { buffer, part, at: at.into() }));
+        value
+    }
+
+    /// Stores one part of an element.
+    pub fn store(&mut self, buffer: u32, part: Part, at: &[Linear], value: KValue) {
+        self.push(Stmt::Store(Location { buffer, part, at: at.into() }, value));
+    }
+
+    /// Ends the program with an error.
+    pub fn fail(&mut self) {
+        self.push(Stmt::Fail);
+    }
+
+    /// Opens a scope, to which the statements that follow belong.
+    pub fn open(&mut self) {
+        self.flush();
+        let outer = Some(self.k.begin_section());
+        self.scopes.push(Scope { stmts: Vec::new(), outer });
+    }
+
+    /// Closes the scope that was opened last, and returns its statements.
+    pub fn close(&mut self) -> Vec<Stmt> {
+        self.flush();
+        let Some(Scope { stmts, outer }) = self.scopes.pop() else { return Vec::new() };
+        if let Some(section) = outer {
+            self.k.end_section(section);
+        }
+        stmts
+    }
+
+    /// Opens the body of a loop, and returns the index.
+    pub fn open_loop(&mut self) -> KValue {
+        self.open();
+        self.k.undefined(DType::I64, 0)
+    }
+
+    /// Closes the body of a loop over `lo..hi`, with `hi` the least of several forms. The bounds are values of
+    /// the scope around the loop.
+    pub fn close_loop(&mut self, index: KValue, lo: Linear, hi: &[Linear]) {
+        let body = self.close();
+        self.push(Stmt::For(For { index, lo, hi: hi.into(), body }));
+    }
+
+    /// Appends statements that run if a condition holds, and others that run if it does not.
+    pub fn branch(&mut self, condition: Condition, then: Vec<Stmt>, otherwise: Vec<Stmt>) {
+        self.push(Stmt::If(If { condition, then, otherwise }));
+    }
+
+    /// The value of a form.
+    pub fn value(&mut self, form: &Linear) -> KValue {
+        let mut sum: Option<KValue> = None;
+        for &(value, coefficient) in form.terms() {
+            let term = match coefficient {
+                1 => value,
+                _ => {
+                    let factor = self.k.constant(Scalar::I64(coefficient));
+                    self.k.binary(Binary::Mul, value, factor)
+                }
+            };
+            sum = Some(match sum {
+                Some(sum) => self.k.binary(Binary::Add, sum, term),
+                None => term,
+            });
+        }
+        match (sum, form.constant) {
+            (Some(sum), 0) => sum,
+            (Some(sum), constant) => {
+                let constant = self.k.constant(Scalar::I64(constant));
+                self.k.binary(Binary::Add, sum, constant)
+            }
+            (None, constant) => self.k.constant(Scalar::I64(constant)),
+        }
+    }
+
+    /// The program.
+    pub fn finish(mut self) -> Program {
+        self.flush();
+        let body = self.scopes.pop().map(|scope| scope.stmts).unwrap_or_default();
+        let kernel = self.k.finish();
+        let (params, reads): (Vec<DType>, Vec<Stmt>) = self.params.into_iter().unzip();
+        let body = reads.into_iter().chain(body).collect();
+        let mut program = Program {
+            buffers: self.buffers,
+            params,
+            values: Arc::new(kernel.values.iter().map(|value| value.dtype).collect()),
+            body: Arc::new(body),
+        };
+        program.hoist();
+        program
+    }
+
+    fn push(&mut self, stmt: Stmt) {
+        self.flush();
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.stmts.push(stmt);
+        }
+    }
+
+    /// Makes statements of the instructions that were appended since the last statement.
+    fn flush(&mut self) {
+        let new = self.k.insts_from(self.flushed);
+        self.flushed += new.len();
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.stmts.extend(new.iter().cloned().map(Stmt::Inst));
+        }
+    }
+}

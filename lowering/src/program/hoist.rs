@@ -1,0 +1,249 @@
+//! Hoisting: scalar instructions move out of the loops and conditions in which nothing that they use is
+//! defined, and instructions without effects whose results are not used go.
+//!
+//! Instructions are total, so it is safe to run them where a condition does not hold, or a loop has no
+//! iteration. Calls of functions stay, as they cost more than a branch; ops by their reference meaning stay,
+//! as they may fail.
+//!
+//! Tests that end the program, and loads of buffers that the program does not write, move out of loops, but
+//! not out of conditions. They stay behind a test that stays, since that may be why a load is in bounds. If the
+//! loop may have no iteration, they and the loop become a branch that runs only if it has.
+
+use super::{Condition, For, If, Linear, Location, Program, Stmt, Storage};
+use crate::kernel::{KOp, KValue};
+use std::sync::Arc;
+
+impl Program {
+    /// Removes unused instructions and loads, then hoists instructions.
+    pub(super) fn hoist(&mut self) {
+        let mut body = std::mem::take(Arc::make_mut(&mut self.body));
+        let mut used = vec![false; self.values.len()];
+        remove_unused(&mut body, &mut used);
+        let mut written = vec![false; self.buffers.len()];
+        written_buffers(&body, &mut written);
+        let mut hoister = Hoister { depths: vec![0; self.values.len()], written };
+        let mut out = hoister.scope(body, 1, Around::Program);
+        out.inner.splice(0..0, out.outer);
+        self.body = Arc::new(out.inner);
+    }
+
+    /// True if a buffer is local.
+    pub fn is_local(&self, buffer: u32) -> bool {
+        matches!(self.buffers[buffer as usize].storage, Storage::Local { .. })
+    }
+}
+
+/// The statements of a scope: those that stay, and those that move out of it, in order.
+#[derive(Default)]
+struct Hoisted {
+    inner: Vec<Stmt>,
+    outer: Vec<Stmt>,
+    /// A statement that stays may end the program.
+    may_fail: bool,
+}
+
+/// The statement around a scope.
+#[derive(Clone, Copy, PartialEq)]
+enum Around {
+    Program,
+    Loop,
+    Condition,
+}
+
+struct Hoister {
+    /// The depth of the scope that defines each value. The outermost scope has depth 1, and its statements stay.
+    depths: Vec<u32>,
+    /// The buffers that the program writes.
+    written: Vec<bool>,
+}
+
+impl Hoister {
+    fn scope(&mut self, stmts: Vec<Stmt>, depth: u32, around: Around) -> Hoisted {
+        let mut scope = Hoisted { inner: Vec::with_capacity(stmts.len()), ..Hoisted::default() };
+        stmts.into_iter().for_each(|stmt| self.place(stmt, depth, around, &mut scope));
+        scope
+    }
+
+    /// Places a statement in a scope, or among those that move out of it.
+    fn place(&mut self, stmt: Stmt, depth: u32, around: Around, scope: &mut Hoisted) {
+        let mut needed = 1;
+        let mut need = |value: KValue| needed = self.depths[value.0 as usize].max(needed);
+        match stmt {
+            Stmt::Inst(inst) => {
+                inst.args.iter().for_each(|&arg| need(arg));
+                let is_reference = matches!(inst.op, KOp::Reference(_));
+                let stays = needed >= depth || is_reference || matches!(inst.op, KOp::Math(_) | KOp::MathWhere(_));
+                scope.may_fail |= is_reference;
+                for result in inst.first.0..inst.first.0 + inst.results {
+                    // A statement that moves is placed again in the scope around this one.
+                    self.depths[result as usize] = if stays { depth } else { needed };
+                }
+                scope.list(stays).push(Stmt::Inst(inst));
+            }
+            Stmt::Load(value, location) => {
+                location_uses(&location, &mut need);
+                let moves = around == Around::Loop && !scope.may_fail && !self.written[location.buffer as usize];
+                let stays = needed >= depth || !moves;
+                self.depths[value.0 as usize] = if stays { depth } else { needed };
+                scope.list(stays).push(Stmt::Load(value, location));
+            }
+            Stmt::If(branch) if branch.is_test() => {
+                match &branch.condition {
+                    Condition::Value(value) => need(*value),
+                    Condition::NotNegative(forms) => forms.iter().for_each(|form| uses_of(form, &mut need)),
+                }
+                let stays = needed >= depth || around != Around::Loop || scope.may_fail;
+                scope.may_fail |= stays;
+                scope.list(stays).push(Stmt::If(branch));
+            }
+            Stmt::For(mut nest) => {
+                self.depths[nest.index.0 as usize] = depth + 1;
+                let inner = self.scope(std::mem::take(&mut nest.body), depth + 1, Around::Loop);
+                nest.body = inner.inner;
+                // Only scalar instructions may run for a loop without iterations.
+                let (mut guarded, mut defined): (Vec<Stmt>, Vec<KValue>) = (Vec::new(), Vec::new());
+                for stmt in inner.outer {
+                    match &stmt {
+                        _ if nest.has_iterations() => self.place(stmt, depth, around, scope),
+                        Stmt::Inst(inst) if !inst.args.iter().any(|arg| defined.contains(arg)) => {
+                            self.place(stmt, depth, around, scope);
+                        }
+                        _ => {
+                            match &stmt {
+                                Stmt::Inst(inst) => defined.push(inst.first),
+                                Stmt::Load(value, _) => defined.push(*value),
+                                _ => scope.may_fail = true,
+                            }
+                            guarded.push(stmt);
+                        }
+                    }
+                }
+                scope.may_fail |= inner.may_fail;
+                scope.inner.push(match guarded.is_empty() {
+                    true => Stmt::For(nest),
+                    false => {
+                        let forms = nest.hi.iter().map(|hi| hi.clone().plus(-1).minus(&nest.lo)).collect();
+                        guarded.push(Stmt::For(nest));
+                        let condition = Condition::NotNegative(forms);
+                        Stmt::If(If { condition, then: guarded, otherwise: Vec::new() })
+                    }
+                });
+            }
+            Stmt::If(If { condition, then, otherwise }) => {
+                let then = self.branch(then, depth, around, scope);
+                let otherwise = self.branch(otherwise, depth, around, scope);
+                scope.inner.push(Stmt::If(If { condition, then, otherwise }));
+            }
+            Stmt::Fail => {
+                scope.may_fail = true;
+                scope.inner.push(Stmt::Fail);
+            }
+            Stmt::Store(..) => scope.inner.push(stmt),
+        }
+    }
+
+    /// The statements of a branch; instructions that move out of it are placed in this scope.
+    fn branch(&mut self, stmts: Vec<Stmt>, depth: u32, around: Around, scope: &mut Hoisted) -> Vec<Stmt> {
+        let inner = self.scope(stmts, depth + 1, Around::Condition);
+        inner.outer.into_iter().for_each(|stmt| self.place(stmt, depth, around, scope));
+        scope.may_fail |= inner.may_fail;
+        inner.inner
+    }
+}
+
+impl Hoisted {
+    fn list(&mut self, stays: bool) -> &mut Vec<Stmt> {
+        if stays { &mut self.inner } else { &mut self.outer }
+    }
+}
+
+impl For {
+    /// True if it is known to have an iteration.
+    fn has_iterations(&self) -> bool {
+        let least = self.hi.iter().map(Linear::as_constant).min();
+        self.lo.as_constant().zip(least.flatten()).is_some_and(|(lo, hi)| lo < hi)
+    }
+}
+
+impl If {
+    /// True if it only ends the program where its condition does not hold.
+    fn is_test(&self) -> bool {
+        self.then.is_empty() && matches!(self.otherwise[..], [Stmt::Fail])
+    }
+}
+
+fn written_buffers(stmts: &[Stmt], written: &mut [bool]) {
+    for stmt in stmts {
+        match stmt {
+            Stmt::Store(location, _) => written[location.buffer as usize] = true,
+            Stmt::For(nest) => written_buffers(&nest.body, written),
+            Stmt::If(branch) => {
+                written_buffers(&branch.then, written);
+                written_buffers(&branch.otherwise, written);
+            }
+            Stmt::Inst(_) | Stmt::Load(..) | Stmt::Fail => {}
+        }
+    }
+}
+
+/// Removes instructions and loads whose results are not used, from the last statement to the first.
+fn remove_unused(stmts: &mut Vec<Stmt>, used: &mut [bool]) {
+    let mut kept: Vec<Stmt> = Vec::with_capacity(stmts.len());
+    for mut stmt in std::mem::take(stmts).into_iter().rev() {
+        let mut uses = |value: KValue| used[value.0 as usize] = true;
+        let keep = match &mut stmt {
+            Stmt::Inst(inst) => {
+                let results = inst.first.0 as usize..(inst.first.0 + inst.results) as usize;
+                let keep = matches!(inst.op, KOp::Reference(_)) || used[results].contains(&true);
+                if keep {
+                    inst.args.iter().for_each(|arg| used[arg.0 as usize] = true);
+                }
+                keep
+            }
+            Stmt::Load(value, location) => {
+                let keep = used[value.0 as usize];
+                if keep {
+                    location_uses(location, &mut |value| used[value.0 as usize] = true);
+                }
+                keep
+            }
+            Stmt::Store(location, value) => {
+                uses(*value);
+                location_uses(location, &mut uses);
+                true
+            }
+            Stmt::For(nest) => {
+                remove_unused(&mut nest.body, used);
+                nest.hi.iter().chain([&nest.lo]).for_each(|form| uses_of(form, &mut |v| used[v.0 as usize] = true));
+                !nest.body.is_empty()
+            }
+            Stmt::If(branch) => {
+                remove_unused(&mut branch.then, used);
+                remove_unused(&mut branch.otherwise, used);
+                let keep = !(branch.then.is_empty() && branch.otherwise.is_empty());
+                match &branch.condition {
+                    _ if !keep => {}
+                    Condition::Value(value) => used[value.0 as usize] = true,
+                    Condition::NotNegative(forms) => {
+                        forms.iter().for_each(|form| uses_of(form, &mut |v| used[v.0 as usize] = true));
+                    }
+                }
+                keep
+            }
+            Stmt::Fail => true,
+        };
+        if keep {
+            kept.push(stmt);
+        }
+    }
+    kept.reverse();
+    *stmts = kept;
+}
+
+fn location_uses(location: &Location, f: &mut dyn FnMut(KValue)) {
+    location.at.iter().for_each(|form| uses_of(form, f));
+}
+
+fn uses_of(form: &Linear, f: &mut dyn FnMut(KValue)) {
+    form.terms().iter().for_each(|&(value, _)| f(value));
+}

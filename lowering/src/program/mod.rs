@@ -1,0 +1,166 @@
+//! Loop programs: loops, conditions, loads and stores around scalar instructions.
+//!
+//! Lowering translates any valid `arrayexpr` to a loop program ([`crate::lower::program`]), and code generators
+//! compile it. The level is that of Halide's and TVM's loop IR: loops are structured, their bounds are affine
+//! in outer indices, and each access has one position for each dim of a buffer.
+//!
+//! Values are in SSA form, defined once and used in the scope of their definition. State that changes (an
+//! accumulator, a flag) lives in *local buffers*, so transformations need no loop-carried values; code
+//! generators keep local buffers of rank 0 in registers. Every scalar instruction is total, as in
+//! [`crate::kernel`], so instructions may be hoisted out of loops and conditions; only loads, stores and
+//! [`Stmt::Fail`] depend on the conditions around them.
+
+mod build;
+mod hoist;
+mod linear;
+mod print;
+mod verify;
+
+pub use build::ProgramBuilder;
+pub use linear::Linear;
+
+use crate::kernel::{KInst, KValue, Part};
+use rewright_ir::DType;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// A loop program.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Program {
+    /// The buffers.
+    pub buffers: Vec<BufferDecl>,
+    /// The dtypes of the scalar parameters, all real.
+    pub params: Vec<DType>,
+    /// The dtypes of the values, all real.
+    pub values: Arc<Vec<DType>>,
+    /// The statements.
+    pub body: Arc<Vec<Stmt>>,
+}
+
+/// A buffer: an array of elements at positions, one position for each dim.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BufferDecl {
+    /// The dtype of the elements.
+    pub dtype: DType,
+    /// Where the elements are.
+    pub storage: Storage,
+}
+
+/// Where the elements of a buffer are.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Storage {
+    /// In memory of the caller, who gives the address of the first element and a stride in bytes for each of
+    /// this many dims. The n-th such buffer has the n-th address.
+    Caller {
+        /// The number of dims.
+        rank: usize,
+    },
+    /// In registers or on the stack, with these extents. Contents are undefined at first.
+    Local {
+        /// The extents.
+        extents: SmallVec<[u32; 2]>,
+    },
+}
+
+/// The element of a buffer at a position, or one part of a complex element. The position is inside of the
+/// buffer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Location {
+    /// The number of the buffer.
+    pub buffer: u32,
+    /// The part.
+    pub part: Part,
+    /// One position for each dim.
+    pub at: SmallVec<[Linear; 3]>,
+}
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stmt {
+    /// A scalar instruction; no load, store or index.
+    Inst(KInst),
+    /// Defines a value as the element at a location.
+    Load(KValue, Location),
+    /// Writes an element.
+    Store(Location, KValue),
+    /// A loop.
+    For(For),
+    /// A condition.
+    If(If),
+    /// Ends the program: the operands of the call break a rule of the expression. The reference evaluator
+    /// then finds the error.
+    Fail,
+}
+
+/// A loop over `lo..hi`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct For {
+    /// The index, an `i64`.
+    pub index: KValue,
+    /// The first index.
+    pub lo: Linear,
+    /// One past the last index: the least of these.
+    pub hi: SmallVec<[Linear; 1]>,
+    /// The body.
+    pub body: Vec<Stmt>,
+}
+
+/// Statements that run if a condition holds, and others that run if it does not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct If {
+    /// The condition.
+    pub condition: Condition,
+    /// Statements that run if it holds.
+    pub then: Vec<Stmt>,
+    /// Statements that run otherwise.
+    pub otherwise: Vec<Stmt>,
+}
+
+/// A condition.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Condition {
+    /// All forms are at least 0.
+    NotNegative(SmallVec<[Linear; 2]>),
+    /// A bool.
+    Value(KValue),
+}
+
+impl Program {
+    /// The rank of a buffer.
+    pub fn rank(&self, buffer: u32) -> usize {
+        match &self.buffers[buffer as usize].storage {
+            Storage::Caller { rank } => *rank,
+            Storage::Local { extents } => extents.len(),
+        }
+    }
+
+    /// The buffers of the caller: for each its number, and the number of its first stride.
+    pub fn caller_buffers(&self) -> impl Iterator<Item = (usize, usize)> {
+        let mut strides = 0;
+        self.buffers.iter().enumerate().filter_map(move |(number, buffer)| {
+            let Storage::Caller { rank } = buffer.storage else { return None };
+            let first = strides;
+            strides += rank;
+            Some((number, first))
+        })
+    }
+
+    /// Calls `f` with every scalar instruction, in order.
+    pub fn each_inst<'a>(&'a self, f: &mut dyn FnMut(&'a KInst)) {
+        each_inst(&self.body, f);
+    }
+}
+
+fn each_inst<'a>(stmts: &'a [Stmt], f: &mut dyn FnMut(&'a KInst)) {
+    for stmt in stmts {
+        match stmt {
+            Stmt::Inst(inst) => f(inst),
+            Stmt::For(nest) => each_inst(&nest.body, f),
+            Stmt::If(branch) => {
+                each_inst(&branch.then, f);
+                each_inst(&branch.otherwise, f);
+            }
+            Stmt::Load(..) | Stmt::Store(..) | Stmt::Fail => {}
+        }
+    }
+}

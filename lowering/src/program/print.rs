@@ -1,0 +1,94 @@
+//! Loop programs as text, for people.
+
+use super::{Condition, Linear, Location, Program, Stmt, Storage};
+use crate::kernel::{Part, inst_text};
+use rewright_ir::DType;
+use std::fmt;
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, buffer) in self.buffers.iter().enumerate() {
+            match &buffer.storage {
+                Storage::Caller { rank } => writeln!(f, "buffer b{number}: {}, rank {rank}", buffer.dtype)?,
+                Storage::Local { extents } => writeln!(f, "local b{number}: {}{extents:?}", buffer.dtype)?,
+            }
+        }
+        self.scope(f, &self.body, 0)
+    }
+}
+
+impl Program {
+    fn scope(&self, f: &mut fmt::Formatter<'_>, stmts: &[Stmt], depth: usize) -> fmt::Result {
+        let indent = "  ".repeat(depth);
+        for stmt in stmts {
+            f.write_str(&indent)?;
+            match stmt {
+                Stmt::Inst(inst) => {
+                    let dtype = self.values.get(inst.first.0 as usize).copied().unwrap_or(DType::Bool);
+                    writeln!(f, "{}", inst_text(inst, dtype))?;
+                }
+                Stmt::Load(value, location) => writeln!(f, "{value:?} = load {location}")?,
+                Stmt::Store(location, value) => writeln!(f, "store {location}, {value:?}")?,
+                Stmt::For(nest) => {
+                    let hi: Vec<String> = nest.hi.iter().map(Linear::to_string).collect();
+                    let hi = if hi.len() == 1 { hi[0].clone() } else { format!("min({})", hi.join(", ")) };
+                    writeln!(f, "for {:?} in {}..{hi}:", nest.index, nest.lo)?;
+                    self.scope(f, &nest.body, depth + 1)?;
+                }
+                Stmt::If(branch) => {
+                    writeln!(f, "if {}:", branch.condition)?;
+                    self.scope(f, &branch.then, depth + 1)?;
+                    if !branch.otherwise.is_empty() {
+                        writeln!(f, "{indent}else:")?;
+                        self.scope(f, &branch.otherwise, depth + 1)?;
+                    }
+                }
+                Stmt::Fail => writeln!(f, "fail")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Linear {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, &(value, coefficient)) in self.terms().iter().enumerate() {
+            let sign = match (n, coefficient < 0) {
+                (0, false) => "",
+                (0, true) => "-",
+                (_, false) => " + ",
+                (_, true) => " - ",
+            };
+            match coefficient.unsigned_abs() {
+                1 => write!(f, "{sign}{value:?}")?,
+                factor => write!(f, "{sign}{factor}*{value:?}")?,
+            }
+        }
+        match (self.terms().is_empty(), self.constant) {
+            (true, constant) => write!(f, "{constant}"),
+            (false, 0) => Ok(()),
+            (false, constant) if constant < 0 => write!(f, " - {}", constant.unsigned_abs()),
+            (false, constant) => write!(f, " + {constant}"),
+        }
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at: Vec<String> = self.at.iter().map(Linear::to_string).collect();
+        let part = if self.part == Part::Im { ".im" } else { "" };
+        write!(f, "b{}[{}]{part}", self.buffer, at.join(", "))
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Condition::Value(value) => write!(f, "{value:?}"),
+            Condition::NotNegative(forms) => {
+                let forms: Vec<String> = forms.iter().map(|form| format!("{form} >= 0")).collect();
+                f.write_str(&forms.join(" and "))
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Well-formedness of loop programs.
+
+use super::{Condition, Linear, Location, Program, Stmt};
+use crate::kernel::{KInst, KOp, KValue, Kernel, KernelError, Part, ValueInfo};
+use rewright_ir::DType;
+use std::sync::Arc;
+
+impl Program {
+    /// Checks the rules that code generators rely on: each value is defined once, in a scope around its uses,
+    /// dtypes agree, and each location has a position for each dim of its buffer.
+    pub fn verify(&self) -> Result<(), KernelError> {
+        self.scalar_kernel().verify()?;
+        self.scalar_kernel().check_dtypes()?;
+        let mut verifier = ProgramVerifier { program: self, defined: vec![false; self.values.len()], inst: 0 };
+        verifier.scope(&self.body)
+    }
+
+    /// The scalar instructions as a kernel without loops, for the rules that hold for each instruction.
+    pub fn scalar_kernel(&self) -> Kernel {
+        let mut insts = Vec::new();
+        self.each_inst(&mut |inst| insts.push(inst.clone()));
+        let values = self.values.iter().map(|&dtype| ValueInfo { dtype, level: 0 }).collect();
+        Kernel { params: self.params.clone(), values: Arc::new(values), insts: Arc::new(insts), ..Kernel::default() }
+    }
+}
+
+struct ProgramVerifier<'a> {
+    program: &'a Program,
+    /// The values that are defined in the open scopes.
+    defined: Vec<bool>,
+    /// The number of statements so far.
+    inst: usize,
+}
+
+impl ProgramVerifier<'_> {
+    fn fail<T>(&self, message: impl Into<String>) -> Result<T, KernelError> {
+        Err(KernelError::Malformed { inst: self.inst, message: message.into() })
+    }
+
+    fn scope(&mut self, stmts: &[Stmt]) -> Result<(), KernelError> {
+        let mut own = Vec::new();
+        for stmt in stmts {
+            self.inst += 1;
+            match stmt {
+                Stmt::Inst(inst) => {
+                    self.inst_is_scalar(inst)?;
+                    inst.args.iter().try_for_each(|&arg| self.is_defined(arg))?;
+                    for result in inst.first.0..inst.first.0 + inst.results {
+                        self.define(KValue(result), &mut own)?;
+                    }
+                }
+                Stmt::Load(value, location) => {
+                    self.location(location, *value)?;
+                    self.define(*value, &mut own)?;
+                }
+                Stmt::Store(location, value) => {
+                    self.location(location, *value)?;
+                    self.is_defined(*value)?;
+                }
+                Stmt::For(nest) => {
+                    nest.hi.iter().chain([&nest.lo]).try_for_each(|form| self.form(form))?;
+                    if nest.hi.is_empty() {
+                        return self.fail("a loop has no upper bound");
+                    }
+                    self.has_dtype(nest.index, DType::I64)?;
+                    let mut index = Vec::new();
+                    self.define(nest.index, &mut index)?;
+                    self.scope(&nest.body)?;
+                    self.close(index);
+                }
+                Stmt::If(branch) => {
+                    match &branch.condition {
+                        Condition::NotNegative(forms) => forms.iter().try_for_each(|form| self.form(form))?,
+                        Condition::Value(value) => {
+                            self.is_defined(*value)?;
+                            self.has_dtype(*value, DType::Bool)?;
+                        }
+                    }
+                    self.scope(&branch.then)?;
+                    self.scope(&branch.otherwise)?;
+                }
+                Stmt::Fail => {}
+            }
+        }
+        self.close(own);
+        Ok(())
+    }
+
+    fn close(&mut self, own: Vec<KValue>) {
+        own.into_iter().for_each(|value| self.defined[value.0 as usize] = false);
+    }
+
+    fn define(&mut self, value: KValue, own: &mut Vec<KValue>) -> Result<(), KernelError> {
+        match self.defined.get_mut(value.0 as usize) {
+            Some(defined) if !*defined => *defined = true,
+            Some(_) => return self.fail(format!("{value:?} is defined twice")),
+            None => return self.fail(format!("{value:?} has no dtype")),
+        }
+        own.push(value);
+        Ok(())
+    }
+
+    fn is_defined(&self, value: KValue) -> Result<(), KernelError> {
+        match self.defined.get(value.0 as usize) {
+            Some(true) => Ok(()),
+            _ => self.fail(format!("{value:?} is used outside of its scope")),
+        }
+    }
+
+    fn has_dtype(&self, value: KValue, dtype: DType) -> Result<(), KernelError> {
+        match self.program.values.get(value.0 as usize) {
+            Some(&found) if found == dtype => Ok(()),
+            found => self.fail(format!("{value:?} has dtype {found:?}, expected {dtype}")),
+        }
+    }
+
+    fn inst_is_scalar(&self, inst: &KInst) -> Result<(), KernelError> {
+        match inst.op {
+            KOp::Load(..) | KOp::Store(..) | KOp::Index(_) => self.fail(format!("{:?} is no scalar op", inst.op)),
+            _ => Ok(()),
+        }
+    }
+
+    fn form(&self, form: &Linear) -> Result<(), KernelError> {
+        for &(value, _) in form.terms() {
+            self.is_defined(value)?;
+            self.has_dtype(value, DType::I64)?;
+        }
+        Ok(())
+    }
+
+    fn location(&self, location: &Location, value: KValue) -> Result<(), KernelError> {
+        let Some(buffer) = self.program.buffers.get(location.buffer as usize) else {
+            return self.fail(format!("there is no buffer {}", location.buffer));
+        };
+        let rank = self.program.rank(location.buffer);
+        if location.at.len() != rank {
+            return self.fail(format!("{} positions for {rank} dims of buffer {}", location.at.len(), location.buffer));
+        }
+        if location.part == Part::Im && !buffer.dtype.is_complex() {
+            return self.fail(format!("buffer {} has no imaginary parts", location.buffer));
+        }
+        self.has_dtype(value, buffer.dtype.real())?;
+        location.at.iter().try_for_each(|form| self.form(form))
+    }
+}
