@@ -260,7 +260,7 @@ fn extent(args: &[Strided<'_>], arg: u32, dim: usize) -> usize {
 }
 
 /// NumPy's broadcast of extents.
-fn broadcast(extents: impl Iterator<Item = usize>) -> Option<i64> {
+pub(crate) fn broadcast(extents: impl Iterator<Item = usize>) -> Option<i64> {
     let mut all = 1;
     for extent in extents {
         all = match (all, extent) {

@@ -13,6 +13,7 @@ mod bind;
 mod monoid;
 mod one_point;
 mod order;
+pub mod program;
 mod reduce;
 mod rows_first;
 mod rows_last;

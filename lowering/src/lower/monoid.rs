@@ -15,6 +15,8 @@ pub fn neutral(monoid: Monoid, dtypes: &[DType]) -> Result<Vec<Scalar>, NotLower
             Some(if value.is_int() || value.is_bool() { Scalar::zero(value) } else { both_parts(value, -0.0) })
         }
         Monoid::Prod if value.is_complex() => None,
+        // Combining makes 1 of any number other than 0.
+        Monoid::Any | Monoid::All if !value.is_bool() => None,
         Monoid::Min | Monoid::ArgMin if value.is_complex() => Some(both_parts(value, f64::INFINITY)),
         Monoid::Max | Monoid::ArgMax if value.is_complex() => Some(both_parts(value, f64::NEG_INFINITY)),
         Monoid::ArgMin => Monoid::Min.identity(value),
@@ -39,9 +41,24 @@ pub fn combined(monoid: Monoid, cx: &mut ScalarCx<'_>, a: &[Elem], b: &[Elem]) -
         Monoid::All => "and",
         Monoid::ArgMin | Monoid::ArgMax => return Ok(position(monoid, cx, a, b)),
     };
+    if matches!(monoid, Monoid::Any | Monoid::All) && !a[0].dtype.is_bool() {
+        let (x, y) = (cx.truthy(a[0]), cx.truthy(b[0]));
+        let both = if monoid == Monoid::Any { cx.or(x, y) } else { cx.and(x, y) };
+        return Ok(vec![cx.cast(Elem::real(DType::Bool, both), a[0].dtype)]);
+    }
     let op = rewright_ir::registry().op(op).ok_or(NotLowered { reason: format!("there is no op `{op}`") })?;
     let both = cx.apply(op, &Attrs::new(), &[a[0], b[0]]).map_err(|reason| NotLowered { reason })?;
     Ok(both.to_vec())
+}
+
+/// Combines two scalars of one dtype, as [`Monoid::combine`] does.
+pub fn combined_scalars(monoid: Monoid, cx: &mut ScalarCx<'_>, a: Elem, b: Elem) -> Result<Elem, NotLowered> {
+    let monoid = match monoid {
+        Monoid::ArgMin => Monoid::Min,
+        Monoid::ArgMax => Monoid::Max,
+        other => other,
+    };
+    Ok(combined(monoid, cx, &[a], &[b])?[0])
 }
 
 /// The later position only if its value is beyond the earlier one's.

@@ -1,0 +1,211 @@
+//! The operands of a call: the shapes of results, the number of points, and the tests that the call needs.
+
+use super::super::Strided;
+use super::super::bind::{Extents, broadcast};
+use super::Checks;
+use rewright_ir::expr::{Affine, AxisKind, Body, BodyOp, IndexExpr, Init, Mode, Out, Source, Write, extent_sources};
+use rewright_ir::{ArrayExpr, Dim, Name, Scalar};
+use smallvec::SmallVec;
+
+/// The most that a position may be, so that sums of a few positions do not overflow.
+const FARTHEST: i128 = 1 << 60;
+
+/// The index space of a call, and its results.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProgramSpace {
+    /// The number of points, those of nested expressions included.
+    pub points: u64,
+    /// The tests that the program makes.
+    pub checks: Checks,
+    /// For each result its shape, and the value that it is filled with first.
+    pub results: SmallVec<[(Extents, Option<Scalar>); 1]>,
+}
+
+/// The index space for operands of these shapes. `None` if the operands break a rule that is checked once for
+/// each call, or a number is too large: the reference evaluator then finds the error.
+pub fn bind(expr: &ArrayExpr, args: &[Strided<'_>], symbols: &dyn Fn(Name) -> Option<i64>) -> Option<ProgramSpace> {
+    let mut binder = Binder { args, symbols, checks: Checks::default(), ranges: Vec::new() };
+    let points = binder.expr(expr)?;
+    let mut results: SmallVec<[(Extents, Option<Scalar>); 1]> = SmallVec::new();
+    let has_guard = !expr.guard.is_empty();
+    for out in &expr.outs {
+        results.push(binder.out(expr, out, has_guard)?);
+    }
+    let mut first = 0;
+    for reduction in &expr.reductions {
+        if let Init::Existing(existing) = &reduction.init {
+            for (k, &arg) in existing.iter().enumerate() {
+                let (shape, _) = results.get((first + k).min(expr.outs.len() - 1))?;
+                (args.get(arg as usize)?.shape == &shape[..]).then_some(())?;
+            }
+        }
+        first += reduction.accumulators.len();
+    }
+    Some(ProgramSpace { points, checks: binder.checks, results })
+}
+
+struct Binder<'a> {
+    args: &'a [Strided<'a>],
+    symbols: &'a dyn Fn(Name) -> Option<i64>,
+    checks: Checks,
+    /// The bounds of the axes in scope.
+    ranges: Vec<(i64, i64)>,
+}
+
+impl Binder<'_> {
+    /// The number of points of an expression.
+    fn expr(&mut self, expr: &ArrayExpr) -> Option<u64> {
+        let first = self.ranges.len();
+        for (number, axis) in expr.axes.iter().enumerate() {
+            let lo = axis.lo.eval(self.symbols)?;
+            let hi = match &axis.hi {
+                Some(hi) => hi.eval(self.symbols)?,
+                None => {
+                    let sources = extent_sources(expr, (first + number) as u32);
+                    broadcast(sources.map(|(arg, dim)| self.extent(arg, dim).unwrap_or(1)))?
+                }
+            };
+            if lo.abs() as i128 > FARTHEST || hi.abs() as i128 > FARTHEST {
+                return None;
+            }
+            self.ranges.push((lo, hi));
+        }
+        for condition in &expr.guard {
+            self.interval(&condition.form)?;
+        }
+        for operand in &expr.operands {
+            let (Source::Array(arg) | Source::Scalar(arg)) = operand.source else { continue };
+            for (dim, index) in operand.index.iter().enumerate() {
+                self.read(&index.expr, index.mode, self.extent(arg, dim)?)?;
+            }
+        }
+        let of_kind = |kind| {
+            let own = expr.axes.iter().zip(&self.ranges[first..]).filter(move |(axis, _)| axis.kind == kind);
+            own.map(|(_, &(lo, hi))| hi.saturating_sub(lo).max(0) as u64).try_fold(1u64, u64::checked_mul)
+        };
+        let (outer, inner) = (of_kind(AxisKind::Parallel)?, of_kind(AxisKind::Reduce)?);
+        let in_body = self.nested(&expr.body)?;
+        let in_finish = expr.finish.as_ref().map_or(Some(0), |finish| self.nested(finish))?;
+        let inner = inner.checked_mul(in_body.checked_add(1)?)?.checked_add(in_finish)?;
+        let points = outer.checked_mul(inner.max(1))?;
+        Some(points)
+    }
+
+    /// The points of the expressions in a body.
+    fn nested(&mut self, body: &Body) -> Option<u64> {
+        let outer = self.ranges.len();
+        body.insts.iter().try_fold(0u64, |sum, inst| match &inst.op {
+            BodyOp::Nested(expr) => {
+                let points = self.expr(expr)?;
+                self.ranges.truncate(outer);
+                sum.checked_add(points)
+            }
+            BodyOp::Op(..) => Some(sum),
+        })
+    }
+
+    fn extent(&self, arg: u32, dim: usize) -> Option<usize> {
+        self.args.get(arg as usize)?.shape.get(dim).copied()
+    }
+
+    /// Checks a read at a position of a dim.
+    fn read(&mut self, position: &IndexExpr, mode: Mode, extent: usize) -> Option<()> {
+        let end = i64::try_from(extent).ok()?;
+        let plain = if let IndexExpr::Affine(form) = position { form.as_axis() } else { None };
+        let range = plain.map(|axis| self.ranges[axis as usize]);
+        match (mode, range) {
+            (Mode::Broadcast, Some((lo, hi))) => return (extent == 1 || (lo == 0 && hi == end)).then_some(()),
+            (Mode::Broadcast, None) => return None,
+            (Mode::Proved, Some((lo, hi))) => return (lo >= hi || (lo >= 0 && hi <= end)).then_some(()),
+            (Mode::Wrap | Mode::Clamp, _) => self.checks.positions |= extent == 0,
+            _ => {}
+        }
+        let is_inside = self.is_inside(position, extent)?;
+        self.checks.positions |= !is_inside && matches!(mode, Mode::Proved | Mode::Check);
+        Some(())
+    }
+
+    /// True if a position is in bounds at all points. Positions that are read from an array are tested always.
+    fn is_inside(&mut self, position: &IndexExpr, extent: usize) -> Option<bool> {
+        let (least, most) = match position {
+            IndexExpr::Affine(form) => self.interval(form)?,
+            IndexExpr::FloorDiv(form, divisor) => {
+                let (least, most) = self.interval(form)?;
+                (least.div_euclid(i128::from(*divisor)), most.div_euclid(i128::from(*divisor)))
+            }
+            IndexExpr::Mod(form, divisor) => {
+                self.interval(form)?;
+                (0, i128::from(*divisor) - 1)
+            }
+            IndexExpr::Gather { arg, index, offset } => {
+                self.interval(offset)?;
+                for (dim, inner) in index.iter().enumerate() {
+                    let extent = self.extent(*arg, dim)?;
+                    self.checks.positions |= !self.is_inside(inner, extent)?;
+                }
+                return Some(true);
+            }
+        };
+        Some(least > most || (least >= 0 && most < extent as i128))
+    }
+
+    /// The least and the greatest value of a form, in no order if there is no point. `None` if it is too large.
+    fn interval(&self, form: &Affine) -> Option<(i128, i128)> {
+        let offset = i128::from(form.offset.eval(self.symbols)?);
+        let (mut least, mut most, mut is_empty) = (offset, offset, false);
+        for &(axis, factor) in form.axes() {
+            let (lo, hi) = self.ranges[axis as usize];
+            is_empty |= lo >= hi;
+            let ends = [i128::from(lo) * i128::from(factor), (i128::from(hi) - 1) * i128::from(factor)];
+            least += ends[0].min(ends[1]);
+            most += ends[0].max(ends[1]);
+        }
+        if least.abs().max(most.abs()) > FARTHEST {
+            return None;
+        }
+        Some(if is_empty { (1, 0) } else { (least, most) })
+    }
+
+    /// The shape of a result, and the value that it is filled with.
+    fn out(&mut self, expr: &ArrayExpr, out: &Out, has_guard: bool) -> Option<(Extents, Option<Scalar>)> {
+        let (mut shape, mut is_whole) = (Extents::new(), !has_guard);
+        let mut written_along: SmallVec<[u32; 4]> = SmallVec::new();
+        for (dim, position) in out.dims.iter().zip(&out.index) {
+            let form = if let IndexExpr::Affine(form) = position { Some(form) } else { None };
+            let axis = form.and_then(Affine::as_axis);
+            let extent = match *dim {
+                Dim::Any => self.ranges.get(axis? as usize)?.1.max(0),
+                Dim::Const(n) => i64::try_from(n).ok()?,
+                Dim::Sym(name) => (self.symbols)(name)?,
+            };
+            let extent = usize::try_from(extent).ok()?;
+            shape.push(extent);
+            let is_inside = self.is_inside(position, extent)?;
+            self.checks.positions |= !is_inside;
+            is_whole &= match axis {
+                Some(axis) if !written_along.contains(&axis) => {
+                    written_along.push(axis);
+                    self.ranges[axis as usize] == (0, extent as i64)
+                }
+                Some(_) => false,
+                None => extent == 1 && form.is_some_and(|form| form.as_constant() == Some(0)),
+            };
+        }
+        let len = rewright_ir::value::checked_len(&shape)?;
+        let parallel = expr.axes.iter().zip(&self.ranges).enumerate();
+        let parallel = parallel.filter(|(_, (axis, _))| axis.kind == AxisKind::Parallel);
+        let (mut is_injective, mut points) = (true, 1u128);
+        for (number, (_, &(lo, hi))) in parallel {
+            points = points.saturating_mul((i128::from(hi) - i128::from(lo)).max(0) as u128);
+            is_injective &= hi - lo <= 1 || written_along.contains(&(number as u32));
+        }
+        is_whole &= points > 0 || len == 0;
+        self.checks.writes |= match (out.write, out.fill) {
+            (Write::Unique, fill) => !is_injective || (fill.is_none() && !is_whole),
+            (Write::LastWins, fill) => fill.is_none() && !is_whole,
+            (Write::Combine(_), fill) => fill.is_none() && !(is_whole && is_injective),
+        };
+        let fill = out.fill.filter(|_| !is_whole || matches!(out.write, Write::Combine(_)));
+        Some((shape, fill))
+    }
+}

@@ -1,0 +1,404 @@
+//! From expressions to loop programs: translates any valid `arrayexpr`.
+//!
+//! The loops over the parallel axes are outermost, in the order of the axes, and the reductions of a point are
+//! loops inside of them, so the program follows the meaning literally. Transformations of the program then
+//! find a fast order.
+//!
+//! An access is in bounds for one of three reasons. A *proof* from the extents of a call, by interval
+//! arithmetic ([`bind`]); a *test* at each point, which leaves the program; or the access mode, which moves
+//! the position (`clamp`, `wrap`) or replaces the element (`pad`). A call whose extents prove all positions
+//! runs the variant of the program without tests ([`Checks`]).
+
+mod bind;
+mod order;
+mod positions;
+mod reduction;
+mod write;
+
+pub use bind::{ProgramSpace, bind};
+
+use super::NotLowered;
+use crate::kernel::{KValue, Part};
+use crate::program::{Condition, Linear, Program, ProgramBuilder};
+use crate::scalar::{Elem, Elems, ScalarCx};
+use indexmap::IndexMap;
+use rewright_ir::expr::{
+    Affine, Axis, AxisKind, Body, BodyOp, BodyRef, Condition as Guard, Operand, Source, SymExpr, Test, extent_sources,
+    verify,
+};
+use rewright_ir::{ArrayExpr, Attrs, DType, Name, Scalar, Type};
+use smallvec::SmallVec;
+
+/// The tests that a variant of a program makes at each point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Checks {
+    /// Whether positions are in bounds.
+    pub positions: bool,
+    /// Whether each element is written, and how often.
+    pub writes: bool,
+}
+
+/// A loop program, and the meaning of its parameters and buffers.
+#[derive(Clone, Debug)]
+pub struct LoweredProgram {
+    /// The program.
+    pub program: Program,
+    /// The meaning of each parameter.
+    pub params: Vec<ProgramParam>,
+    /// The meaning of each buffer of the caller.
+    pub buffers: Vec<ProgramBuffer>,
+}
+
+/// The meaning of a parameter of a program. All but scalars are `i64`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ProgramParam {
+    /// One part of the n-th operand of the instruction, a scalar.
+    Scalar(u32, Part),
+    /// The extent of a dim of the n-th operand.
+    ArgExtent(u32, usize),
+    /// The extent of a dim of the n-th result.
+    ResultExtent(u32, usize),
+    /// The value of a symbol.
+    Symbol(Name),
+    /// The broadcast of the extents of these dims of operands.
+    Broadcast(Vec<(u32, usize)>),
+}
+
+/// The meaning of a buffer of the caller. A dim of extent 1 has stride 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProgramBuffer {
+    /// The n-th operand of the instruction, an array.
+    Arg(u32),
+    /// The n-th result.
+    Result(u32),
+    /// A bool for each element of the n-th result: whether it was written. All are false at first.
+    Written(u32),
+}
+
+/// Translates an expression whose instruction has operands of these types.
+pub fn lower_program(expr: &ArrayExpr, args: &[Type], checks: Checks) -> Result<LoweredProgram, NotLowered> {
+    if let Some(problem) = verify(expr, args).into_iter().next() {
+        return NotLowered::because(format!("it is malformed: {}", problem.message));
+    }
+    let mut lowering = ProgramLowering {
+        b: ProgramBuilder::new(),
+        args,
+        checks,
+        params: IndexMap::new(),
+        buffers: IndexMap::new(),
+        axes: Vec::new(),
+    };
+    lowering.whole(expr)?;
+    let ProgramLowering { b, params, buffers, .. } = lowering;
+    let program = b.finish();
+    Ok(LoweredProgram { program, params: params.into_keys().collect(), buffers: buffers.into_keys().collect() })
+}
+
+/// A program under construction.
+struct ProgramLowering<'a> {
+    b: ProgramBuilder,
+    args: &'a [Type],
+    checks: Checks,
+    params: IndexMap<ProgramParam, KValue>,
+    buffers: IndexMap<ProgramBuffer, u32>,
+    /// The index along each axis in scope, those of enclosing expressions first.
+    axes: Vec<Linear>,
+}
+
+/// The values that a body can name besides its own.
+#[derive(Clone, Copy)]
+struct Names<'s> {
+    expr: &'s ArrayExpr,
+    captures: &'s [Elem],
+    accumulators: &'s [Elem],
+}
+
+impl ProgramLowering<'_> {
+    /// The loops over the parallel axes of the outermost expression.
+    fn whole(&mut self, expr: &ArrayExpr) -> Result<(), NotLowered> {
+        self.axes = vec![Linear::default(); expr.axes.len()];
+        let parallel = axes_of(expr, AxisKind::Parallel, 0);
+        let point = |this: &mut Self| {
+            let guard = this.guard(expr, false);
+            this.when_all(guard, |this| {
+                let values = this.results(expr, &[])?;
+                (0..).zip(&expr.outs).zip(values).try_for_each(|((number, out), value)| this.write(number, out, value))
+            })
+        };
+        self.nest(expr, &parallel, 0, point)?;
+        (0..).zip(&expr.outs).try_for_each(|(number, out)| self.all_written(number, out))
+    }
+
+    /// The loops over some axes of an expression, of which the first has this number among all axes in scope.
+    fn nest(
+        &mut self,
+        expr: &ArrayExpr,
+        axes: &[usize],
+        first: usize,
+        body: impl FnOnce(&mut Self) -> Result<(), NotLowered>,
+    ) -> Result<(), NotLowered> {
+        let Some((&axis, rest)) = axes.split_first() else { return body(self) };
+        let (lo, hi) = self.bounds(expr, axis, first);
+        self.for_each(lo, &[hi], |this, index| {
+            this.axes[axis] = index;
+            this.nest(expr, rest, first, body)
+        })
+    }
+
+    /// The bounds of an axis.
+    fn bounds(&mut self, expr: &ArrayExpr, axis: usize, first: usize) -> (Linear, Linear) {
+        let Axis { lo, hi, .. } = &expr.axes[axis - first];
+        let hi = match hi {
+            Some(hi) => self.sym(hi),
+            None => self.param(ProgramParam::Broadcast(extent_sources(expr, axis as u32).collect())).into(),
+        };
+        (self.sym(lo), hi)
+    }
+
+    /// The results at a point of the parallel axes.
+    fn results(&mut self, expr: &ArrayExpr, captures: &[Elem]) -> Result<Vec<Elem>, NotLowered> {
+        if expr.reductions.is_empty() {
+            return self.body(&expr.body, Names { expr, captures, accumulators: &[] });
+        }
+        let accumulators = self.reduced(expr, captures)?;
+        match &expr.finish {
+            Some(finish) => self.body(finish, Names { expr, captures, accumulators: &accumulators }),
+            None => Ok(accumulators),
+        }
+    }
+
+    /// The values that a body yields.
+    fn body(&mut self, body: &Body, names: Names<'_>) -> Result<Vec<Elem>, NotLowered> {
+        let mut operands: Vec<Option<Elem>> = vec![None; names.expr.operands.len()];
+        let refs = body.insts.iter().flat_map(|inst| &inst.args).chain(&body.yields);
+        for arg in refs {
+            if let BodyRef::Operand(number) = *arg
+                && operands[number as usize].is_none()
+            {
+                operands[number as usize] = Some(self.read(&names.expr.operands[number as usize], names.captures)?);
+            }
+        }
+        let mut done: Vec<Elems> = Vec::with_capacity(body.insts.len());
+        for inst in &body.insts {
+            let args = inst.args.iter().map(|arg| self.body_value(arg, &operands, names.accumulators, &done));
+            let args: SmallVec<[Elem; 3]> = args.collect::<Result<_, _>>()?;
+            self.b.k.set_loc(inst.loc);
+            done.push(match &inst.op {
+                BodyOp::Op(op, attrs) => ScalarCx { k: &mut self.b.k, attrs }
+                    .apply(*op, attrs, &args)
+                    .map_err(|reason| NotLowered { reason })?,
+                BodyOp::Nested(nested) => self.nested(nested, &args)?,
+            });
+        }
+        body.yields.iter().map(|arg| self.body_value(arg, &operands, names.accumulators, &done)).collect()
+    }
+
+    fn body_value(
+        &mut self,
+        value: &BodyRef,
+        operands: &[Option<Elem>],
+        accumulators: &[Elem],
+        done: &[Elems],
+    ) -> Result<Elem, NotLowered> {
+        let found = match *value {
+            BodyRef::Operand(n) => operands[n as usize],
+            BodyRef::Inst(n, result) => Some(done[n as usize][result as usize]),
+            BodyRef::Const(scalar) => Some(self.cx().constant(scalar)),
+            BodyRef::Axis(axis) => {
+                let form = self.axes[axis as usize].clone();
+                Some(Elem::real(DType::I64, self.b.value(&form)))
+            }
+            BodyRef::Acc(n) => accumulators.get(n as usize).copied(),
+        };
+        found.ok_or(NotLowered { reason: "it names a value that is not there".into() })
+    }
+
+    /// The results of a nested expression.
+    fn nested(&mut self, expr: &ArrayExpr, captures: &[Elem]) -> Result<Elems, NotLowered> {
+        let outer = self.axes.len();
+        self.axes.resize(outer + expr.axes.len(), Linear::default());
+        let guard = self.guard(expr, false);
+        let results = if guard.is_empty() {
+            let values = self.results(expr, captures)?;
+            values.iter().zip(&expr.outs).map(|(&value, out)| self.cx().cast(value, out.dtype)).collect()
+        } else {
+            let slots: SmallVec<[_; 2]> = expr.outs.iter().map(|out| self.b.local(out.dtype, &[])).collect();
+            let fills: Option<Vec<Scalar>> = expr.outs.iter().map(|out| out.fill).collect();
+            match fills {
+                Some(fills) => {
+                    for (&slot, fill) in slots.iter().zip(fills) {
+                        let fill = self.cx().constant(fill);
+                        self.store(slot, &[], fill);
+                    }
+                }
+                None => {
+                    // Without a fill the guard must hold; the zeros are never read.
+                    for (&slot, out) in slots.iter().zip(&expr.outs) {
+                        let zero = self.cx().constant(Scalar::zero(out.dtype));
+                        self.store(slot, &[], zero);
+                    }
+                    self.fail_unless(&guard)?;
+                }
+            }
+            self.when_all(guard, |this| {
+                let values = this.results(expr, captures)?;
+                for ((&slot, out), value) in slots.iter().zip(&expr.outs).zip(values) {
+                    let value = this.cx().cast(value, out.dtype);
+                    this.store(slot, &[], value);
+                }
+                Ok(())
+            })?;
+            slots.iter().zip(&expr.outs).map(|(&slot, out)| self.load(slot, out.dtype, &[])).collect()
+        };
+        self.axes.truncate(outer);
+        Ok(results)
+    }
+
+    /// The conditions of the guard that name reduce axes, or those that name none.
+    fn guard(&mut self, expr: &ArrayExpr, of_reduce_axes: bool) -> Vec<Condition> {
+        let first = (self.axes.len() - expr.axes.len()) as u32;
+        let is_reduced =
+            |axis: u32| axis.checked_sub(first).is_some_and(|own| expr.axes[own as usize].kind == AxisKind::Reduce);
+        let named = |guard: &&Guard| guard.form.axes().iter().any(|&(axis, _)| is_reduced(axis)) == of_reduce_axes;
+        let (mut affine, mut others) = (SmallVec::<[Linear; 2]>::new(), Vec::new());
+        for Guard { form, test } in expr.guard.iter().filter(named) {
+            let form = self.affine(form);
+            match *test {
+                Test::NotPositive => affine.push(Linear::default().minus(&form)),
+                Test::Zero => affine.extend([form.clone(), Linear::default().minus(&form)]),
+                Test::DivisibleBy(n) => {
+                    let remainder = self.remainder(&form, n);
+                    let zero = self.b.k.constant(Scalar::I64(0));
+                    others.push(Condition::Value(self.cx().eq(remainder, zero)));
+                }
+            }
+        }
+        let affine = (!affine.is_empty()).then_some(Condition::NotNegative(affine));
+        affine.into_iter().chain(others).collect()
+    }
+
+    /// Statements that run where all conditions hold.
+    fn when_all(
+        &mut self,
+        conditions: Vec<Condition>,
+        body: impl FnOnce(&mut Self) -> Result<(), NotLowered>,
+    ) -> Result<(), NotLowered> {
+        let mut conditions = conditions.into_iter();
+        let Some(first) = conditions.next() else { return body(self) };
+        let rest = conditions.collect();
+        self.when(first, |this| this.when_all(rest, body), |_| Ok(()))
+    }
+
+    /// Ends the program unless all conditions hold.
+    fn fail_unless(&mut self, conditions: &[Condition]) -> Result<(), NotLowered> {
+        conditions.iter().try_for_each(|condition| {
+            self.when(
+                condition.clone(),
+                |_| Ok(()),
+                |this| {
+                    this.b.fail();
+                    Ok(())
+                },
+            )
+        })
+    }
+
+    // The builder's scopes, with `self` inside of them.
+
+    fn for_each(
+        &mut self,
+        lo: Linear,
+        hi: &[Linear],
+        body: impl FnOnce(&mut Self, Linear) -> Result<(), NotLowered>,
+    ) -> Result<(), NotLowered> {
+        let index = self.b.open_loop();
+        let ended = body(self, index.into());
+        self.b.close_loop(index, lo, hi);
+        ended
+    }
+
+    fn when(
+        &mut self,
+        condition: Condition,
+        then: impl FnOnce(&mut Self) -> Result<(), NotLowered>,
+        otherwise: impl FnOnce(&mut Self) -> Result<(), NotLowered>,
+    ) -> Result<(), NotLowered> {
+        self.b.open();
+        let ended = then(self);
+        let then = self.b.close();
+        self.b.open();
+        let ended = ended.and_then(|()| otherwise(self));
+        let otherwise = self.b.close();
+        self.b.branch(condition, then, otherwise);
+        ended
+    }
+
+    // --- Values --------------------------------------------------------------------------------------------
+
+    /// For ops without attributes.
+    fn cx(&mut self) -> ScalarCx<'_> {
+        static NONE: std::sync::LazyLock<Attrs> = std::sync::LazyLock::new(Attrs::new);
+        ScalarCx { k: &mut self.b.k, attrs: &NONE }
+    }
+
+    fn param(&mut self, param: ProgramParam) -> KValue {
+        let dtype = match param {
+            ProgramParam::Scalar(n, _) => self.args[n as usize].dtype().real(),
+            _ => DType::I64,
+        };
+        *self.params.entry(param).or_insert_with(|| self.b.param(dtype))
+    }
+
+    fn sym(&mut self, form: &SymExpr) -> Linear {
+        let mut sum = Linear::constant(form.constant);
+        for &(name, coefficient) in form.terms() {
+            let symbol = self.param(ProgramParam::Symbol(name));
+            sum = sum.plus_term(symbol, coefficient);
+        }
+        sum
+    }
+
+    fn affine(&mut self, form: &Affine) -> Linear {
+        let offset = self.sym(&form.offset);
+        form.axes().iter().fold(offset, |sum, &(axis, c)| sum.plus_scaled(&self.axes[axis as usize], c))
+    }
+
+    /// The buffer of an operand, a result, or its flags.
+    fn buffer(&mut self, buffer: ProgramBuffer, dtype: DType, rank: usize) -> u32 {
+        *self.buffers.entry(buffer).or_insert_with(|| self.b.caller_buffer(dtype, rank))
+    }
+
+    fn load(&mut self, buffer: u32, dtype: DType, at: &[Linear]) -> Elem {
+        let re = self.b.load(buffer, Part::Re, at);
+        let im = dtype.is_complex().then(|| self.b.load(buffer, Part::Im, at));
+        Elem { dtype, re, im }
+    }
+
+    fn store(&mut self, buffer: u32, at: &[Linear], value: Elem) {
+        self.b.store(buffer, Part::Re, at, value.re);
+        if let Some(im) = value.im {
+            self.b.store(buffer, Part::Im, at, im);
+        }
+    }
+
+    /// The element that an operand reads at the current point.
+    fn read(&mut self, operand: &Operand, captures: &[Elem]) -> Result<Elem, NotLowered> {
+        match operand.source {
+            Source::Capture(n) => {
+                captures.get(n as usize).copied().ok_or(NotLowered { reason: "a capture is missing".into() })
+            }
+            Source::Scalar(n) if !self.args[n as usize].is_array() => {
+                let re = self.param(ProgramParam::Scalar(n, Part::Re));
+                let im = operand.dtype.is_complex().then(|| self.param(ProgramParam::Scalar(n, Part::Im)));
+                Ok(Elem { dtype: operand.dtype, re, im })
+            }
+            Source::Scalar(n) | Source::Array(n) => self.read_array(n, operand),
+        }
+    }
+}
+
+/// The axes of a kind, numbered from the first axis of the expression on.
+fn axes_of(expr: &ArrayExpr, kind: AxisKind, first: usize) -> Vec<usize> {
+    let own = expr.axes.iter().enumerate();
+    own.filter(|(_, axis)| axis.kind == kind).map(|(number, _)| first + number).collect()
+}

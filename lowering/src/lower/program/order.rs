@@ -1,0 +1,500 @@
+//! The order of a reduction as loops.
+//!
+//! [`Order`] defines the reduction tree. Its parts become loops and local buffers:
+//!
+//! ```text
+//! for each row (the reduce axes before the last parallel axis):
+//!   for each leaf of the row:
+//!     lanes[..] = nothing
+//!     for each round of the leaf, for each lane:   lanes[lane] += element
+//!     halve the lanes down to `apart`
+//!     join the leaves so far on the stack `leaves`, until the part is full
+//!     halve the lanes down to one, and join parts on the stack `parts`
+//!   block += row; after 16 rows, join blocks on the stack `blocks`
+//! ```
+//!
+//! A stack is a binary counter: its n-th entry holds a group of twice the size of the entry after it.
+
+use super::ProgramLowering;
+use super::reduction::{Accumulators, Reducer, Tuple};
+use crate::kernel::{Binary, KValue, Part, Unary};
+use crate::lower::NotLowered;
+use crate::program::{Condition, Linear};
+use crate::scalar::Elem;
+use rewright_ir::expr::{AxisKind, BodyOp, Order};
+use rewright_ir::{ArrayExpr, DType, Scalar};
+use smallvec::SmallVec;
+
+/// More entries than a binary counter of points has.
+const STACK: u32 = 56;
+
+/// The most points of an unrolled row, and the most instructions.
+const MOST_UNROLLED: usize = 128;
+const MOST_UNROLLED_INSTS: usize = 1024;
+
+/// The reductions of one order: the reducer, its total, and the flag that says whether there was a point.
+pub(super) type Group<'g> = [(&'g Reducer<'g>, &'g Accumulators, Option<u32>)];
+
+/// Accumulators of each reduction of a group.
+type Accs = Vec<Accumulators>;
+
+/// Stacks of tuples, one for each reduction of a group, and their height.
+struct Stack {
+    accs: Accs,
+    height: u32,
+}
+
+/// A row that is unrolled: the extents along its axes are known, and it has few points.
+struct Unrolled<'u> {
+    expr: &'u ArrayExpr,
+    captures: &'u [Elem],
+    row: &'u [usize],
+    extents: &'u [(Linear, Linear)],
+    group: &'u Group<'u>,
+    count: usize,
+}
+
+/// The number of points of a row, if the row is unrolled. Its points and instructions are few, and each point is
+/// combined.
+fn unrolled_points(expr: &ArrayExpr, row: &[usize], axes: usize, count: i64) -> Option<usize> {
+    let first = axes - expr.axes.len();
+    let is_reduced = |axis: u32| expr.axes.get(axis as usize - first).is_some_and(|a| a.kind == AxisKind::Reduce);
+    let is_guarded = |axis: &(u32, i64)| axis.0 as usize >= first && is_reduced(axis.0);
+    let guarded = expr.guard.iter().any(|condition| condition.form.axes().iter().any(is_guarded));
+    let nests = expr.body.insts.iter().any(|inst| matches!(inst.op, BodyOp::Nested(_)));
+    let insts = 1 + expr.body.insts.len() + expr.operands.len();
+    let count = usize::try_from(count).ok()?;
+    (!guarded && !nests && !row.is_empty() && count <= MOST_UNROLLED && count * insts <= MOST_UNROLLED_INSTS)
+        .then_some(count)
+}
+
+/// A tree of a row.
+struct Tree {
+    lanes: u32,
+    leaf: u32,
+    apart: u32,
+    part: u32,
+}
+
+impl ProgramLowering<'_> {
+    /// Combines all points of the reduce axes onto the totals of a group.
+    pub(super) fn fold(
+        &mut self,
+        expr: &ArrayExpr,
+        captures: &[Elem],
+        order: Order,
+        group: &Group<'_>,
+    ) -> Result<(), NotLowered> {
+        let first = self.axes.len() - expr.axes.len();
+        let (outer, row) = self.outer_and_row(expr);
+        let onto_total = |this: &mut Self| {
+            this.point(expr, captures, group, |this, number, tuple| {
+                let (reducer, total, _) = group[number];
+                this.join(reducer, (total, &[]), tuple)
+            })
+        };
+        let Order::Tree { lanes, leaf, apart, part } = order else {
+            let all: Vec<usize> = outer.into_iter().chain(row).collect();
+            return self.nest(expr, &all, first, onto_total);
+        };
+        let tree = [lanes, leaf, apart, part].map(|n| n as u32);
+        let tree = Tree { lanes: tree[0], leaf: tree[1], apart: tree[2], part: tree[3] };
+        if outer.is_empty() {
+            return self.row(expr, captures, &tree, &row, group, &mut |this, rows| this.join_all(group, rows));
+        }
+        let blocks = self.stack(group, 1)?;
+        let rows = self.counter();
+        self.nest(expr, &outer, first, |this| {
+            if row.is_empty() {
+                onto_total(this)?;
+            } else {
+                this.row(expr, captures, &tree, &row, group, &mut |this, rows| this.join_all(group, rows))?;
+            }
+            let count = this.count(rows);
+            let block = this.cx().int(DType::I64, Order::BLOCK as i64);
+            let into_block = this.b.k.binary(Binary::Rem, count, block);
+            let is_full = this.is_zero(into_block);
+            this.when(
+                is_full,
+                |this| {
+                    let number = this.b.k.binary(Binary::Quot, count, block);
+                    this.push_totals(group, &blocks, number)
+                },
+                |_| Ok(()),
+            )
+        })?;
+        let height = self.height(&blocks);
+        self.pop(&blocks, height, |this, top| {
+            for (n, (reducer, total, _)) in group.iter().enumerate() {
+                let right = this.get(reducer, total, &[]);
+                this.join(reducer, (&blocks.accs[n], &[top.clone()]), &right)?;
+                let joined = this.get(reducer, &blocks.accs[n], &[top.clone()]);
+                this.set(total, &[], &joined);
+            }
+            Ok(())
+        })
+    }
+
+    /// Combines a row, and calls `done` with the accumulators that hold its total.
+    fn row(
+        &mut self,
+        expr: &ArrayExpr,
+        captures: &[Elem],
+        tree: &Tree,
+        row: &[usize],
+        group: &Group<'_>,
+        done: &mut dyn FnMut(&mut Self, &[Tuple]) -> Result<(), NotLowered>,
+    ) -> Result<(), NotLowered> {
+        let (extents, points) = self.row_points(expr, row);
+        let known = points.as_constant();
+        if let Some(count) = known.and_then(|count| unrolled_points(expr, row, self.axes.len(), count)) {
+            let unrolled = Unrolled { expr, captures, row, extents: &extents, group, count };
+            let lanes = count.next_power_of_two().min(tree.lanes as usize);
+            return match self.unrolled_node(&unrolled, (0, 1), lanes)? {
+                Some(tuples) => done(self, &tuples),
+                None => Ok(()),
+            };
+        }
+        let lanes_needed =
+            known.map_or(tree.lanes, |n| (n.max(1) as u64).next_power_of_two().min(tree.lanes.into()) as u32);
+        let apart = tree.apart.min(lanes_needed);
+        let at_most = |limit: u32| known.is_some_and(|n| n <= i64::from(limit));
+        let lanes: Accs = group.iter().map(|(r, ..)| self.accumulators(r, &[lanes_needed])).collect();
+        let leaves = if at_most(tree.leaf) { None } else { Some(self.stack(group, apart)?) };
+        let parts = if at_most(tree.part) { None } else { Some(self.stack(group, 1)?) };
+        let leaf_count = self.ceil_div(&points, tree.leaf.into());
+        self.for_each(Linear::default(), &[leaf_count.clone()], |this, leaf| {
+            this.for_each(Linear::default(), &[Linear::constant(lanes_needed.into())], |this, lane| {
+                group.iter().zip(&lanes).for_each(|((r, ..), acc)| this.clear(r, acc, &[lane.clone()]));
+                Ok(())
+            })?;
+            let base = Linear::default().plus_scaled(&leaf, tree.leaf.into());
+            let left = points.clone().minus(&base);
+            let rounds = this.ceil_div(&left, lanes_needed.into());
+            let most = Linear::constant((tree.leaf / lanes_needed).into());
+            this.for_each(Linear::default(), &[most, rounds], |this, round| {
+                let start = base.clone().plus_scaled(&round, lanes_needed.into());
+                let left = points.clone().minus(&start);
+                this.for_each(Linear::default(), &[Linear::constant(lanes_needed.into()), left], |this, lane| {
+                    let point = start.clone().plus_scaled(&lane, 1);
+                    this.at_row_point(row, &extents, point);
+                    this.point(expr, captures, group, |this, number, tuple| {
+                        this.join(group[number].0, (&lanes[number], &[lane.clone()]), tuple)
+                    })
+                })
+            })?;
+            this.halve(group, &lanes, lanes_needed, apart)?;
+            let (Some(leaves), is_last) = (&leaves, leaf.clone().plus(1).minus(&leaf_count)) else {
+                this.halve(group, &lanes, apart, 1)?;
+                let tuples = this.first_lanes(group, &lanes);
+                return done(this, &tuples);
+            };
+            // `is_last` is 0 at the last leaf and negative before.
+            let number = this.b.value(&leaf.clone().plus(1));
+            let leaves_of_part = this.cx().int(DType::I64, (tree.part / tree.leaf).into());
+            let into_part = this.b.k.binary(Binary::Rem, number, leaves_of_part);
+            let part_goes_on = this.is_not_zero(into_part);
+            let last = Condition::NotNegative(SmallVec::from_iter([is_last]));
+            let end_part = |this: &mut Self| {
+                let height = this.height(leaves);
+                this.pop(leaves, height, |this, top| this.join_lanes(group, leaves, &lanes, apart, &top))?;
+                this.halve(group, &lanes, apart, 1)
+            };
+            this.when(
+                last,
+                |this| {
+                    end_part(this)?;
+                    if let Some(parts) = &parts {
+                        let height = this.height(parts);
+                        this.pop(parts, height, |this, top| this.join_lanes(group, parts, &lanes, 1, &top))?;
+                    }
+                    let tuples = this.first_lanes(group, &lanes);
+                    done(this, &tuples)
+                },
+                |this| {
+                    this.when(
+                        part_goes_on,
+                        |this| {
+                            let joins = this.trailing_zeros(number);
+                            this.pop(leaves, joins, |this, top| this.join_lanes(group, leaves, &lanes, apart, &top))?;
+                            this.push(group, leaves, &lanes, apart)
+                        },
+                        |this| {
+                            end_part(this)?;
+                            let Some(parts) = &parts else { return Ok(()) };
+                            let part = this.b.k.binary(Binary::Quot, number, leaves_of_part);
+                            let joins = this.trailing_zeros(part);
+                            this.pop(parts, joins, |this, top| this.join_lanes(group, parts, &lanes, 1, &top))?;
+                            this.push(group, parts, &lanes, 1)
+                        },
+                    )
+                },
+            )
+        })
+    }
+
+    /// The extents along the axes of a row, and the number of its points.
+    fn row_points(&mut self, expr: &ArrayExpr, row: &[usize]) -> (Vec<(Linear, Linear)>, Linear) {
+        let first = self.axes.len() - expr.axes.len();
+        let mut extents = Vec::new();
+        for &axis in row {
+            let (lo, hi) = self.bounds(expr, axis, first);
+            extents.push((lo.clone(), hi.minus(&lo)));
+        }
+        if let [(_, only)] = &extents[..] {
+            let points = only.clone();
+            return (extents, points);
+        }
+        let mut product = Linear::constant(1);
+        for (_, extent) in &extents {
+            product = match (product.as_constant(), extent.as_constant()) {
+                (Some(a), Some(b)) => Linear::constant(a.saturating_mul(b.max(0))),
+                _ => {
+                    let (a, b) = (self.b.value(&product), self.b.value(extent));
+                    let zero = self.cx().int(DType::I64, 0);
+                    let b = self.b.k.binary(Binary::Max, b, zero);
+                    self.cx().mul(a, b).into()
+                }
+            };
+        }
+        (extents, product)
+    }
+
+    /// Sets the indices along the axes of a row to those of its n-th point.
+    fn at_row_point(&mut self, row: &[usize], extents: &[(Linear, Linear)], point: Linear) {
+        let mut rest = point;
+        for (n, (&axis, (lo, extent))) in row.iter().zip(extents).enumerate().rev() {
+            if n == 0 {
+                self.axes[axis] = rest.clone().plus_scaled(lo, 1);
+                break;
+            }
+            let (value, extent) = (self.b.value(&rest), self.b.value(extent));
+            let index = self.b.k.binary(Binary::Rem, value, extent);
+            self.axes[axis] = lo.clone().plus_term(index, 1);
+            rest = self.b.k.binary(Binary::Quot, value, extent).into();
+        }
+    }
+
+    /// Combines the upper half of the lanes onto the lower half, until `to` are left.
+    fn halve(&mut self, group: &Group<'_>, lanes: &Accs, from: u32, to: u32) -> Result<(), NotLowered> {
+        let mut half = from;
+        while half > to {
+            half /= 2;
+            self.for_each(Linear::default(), &[Linear::constant(half.into())], |this, lane| {
+                for ((reducer, ..), acc) in group.iter().zip(lanes) {
+                    let right = this.get(reducer, acc, &[lane.clone().plus(half.into())]);
+                    this.join(reducer, (acc, &[lane.clone()]), &right)?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Combines the entry of a stack with the first lanes, and leaves the result in the lanes.
+    fn join_lanes(
+        &mut self,
+        group: &Group<'_>,
+        stack: &Stack,
+        lanes: &Accs,
+        count: u32,
+        top: &Linear,
+    ) -> Result<(), NotLowered> {
+        self.for_each(Linear::default(), &[Linear::constant(count.into())], |this, lane| {
+            for (n, (reducer, ..)) in group.iter().enumerate() {
+                let at = [top.clone(), lane.clone()];
+                let at: &[Linear] = if count == 1 { &at[..1] } else { &at };
+                let right = this.get(reducer, &lanes[n], &[lane.clone()]);
+                this.join(reducer, (&stack.accs[n], at), &right)?;
+                let joined = this.get(reducer, &stack.accs[n], at);
+                this.set(&lanes[n], &[lane.clone()], &joined);
+            }
+            Ok(())
+        })
+    }
+
+    /// Pushes the first lanes.
+    fn push(&mut self, group: &Group<'_>, stack: &Stack, lanes: &Accs, count: u32) -> Result<(), NotLowered> {
+        let height = self.height(stack);
+        self.for_each(Linear::default(), &[Linear::constant(count.into())], |this, lane| {
+            for (n, (reducer, ..)) in group.iter().enumerate() {
+                let at = [Linear::from(height), lane.clone()];
+                let at: &[Linear] = if count == 1 { &at[..1] } else { &at };
+                let tuple = this.get(reducer, &lanes[n], &[lane.clone()]);
+                this.set(&stack.accs[n], at, &tuple);
+            }
+            Ok(())
+        })?;
+        self.set_height(stack, Linear::from(height).plus(1));
+        Ok(())
+    }
+
+    /// Joins the totals, which hold the n-th full block, with earlier groups of blocks of the same size, pushes
+    /// the result, and empties the totals.
+    fn push_totals(&mut self, group: &Group<'_>, blocks: &Stack, number: KValue) -> Result<(), NotLowered> {
+        let joins = self.trailing_zeros(number);
+        self.pop(blocks, joins, |this, top| {
+            for (n, (reducer, total, _)) in group.iter().enumerate() {
+                let right = this.get(reducer, total, &[]);
+                this.join(reducer, (&blocks.accs[n], &[top.clone()]), &right)?;
+                let joined = this.get(reducer, &blocks.accs[n], &[top.clone()]);
+                this.set(total, &[], &joined);
+            }
+            Ok(())
+        })?;
+        let height = self.height(blocks);
+        for (n, (reducer, total, _)) in group.iter().enumerate() {
+            let tuple = self.get(reducer, total, &[]);
+            self.set(&blocks.accs[n], &[height.into()], &tuple);
+            self.clear(reducer, total, &[]);
+        }
+        self.set_height(blocks, Linear::from(height).plus(1));
+        Ok(())
+    }
+
+    /// Combines the totals with later tuples.
+    fn join_all(&mut self, group: &Group<'_>, rows: &[Tuple]) -> Result<(), NotLowered> {
+        let mut rows = group.iter().zip(rows);
+        rows.try_for_each(|((reducer, total, _), row)| self.join(reducer, (total, &[]), row))
+    }
+
+    fn first_lanes(&mut self, group: &Group<'_>, lanes: &Accs) -> Vec<Tuple> {
+        group.iter().zip(lanes).map(|((reducer, ..), acc)| self.get(reducer, acc, &[Linear::default()])).collect()
+    }
+
+    // --- Unrolled rows -------------------------------------------------------------------------------------
+
+    /// The tuples of a node of the halving tree of an unrolled row: the first of its lanes, and their distance.
+    /// The tree is computed depth first, so that few values are live. `None` if the node has no point.
+    fn unrolled_node(
+        &mut self,
+        row: &Unrolled<'_>,
+        (first, distance): (usize, usize),
+        lanes: usize,
+    ) -> Result<Option<Vec<Tuple>>, NotLowered> {
+        if distance == lanes {
+            let mut total = None;
+            for point in (first..row.count).step_by(lanes) {
+                let tuples = self.unrolled_point(row, point)?;
+                total = self.unrolled_join(row.group, total, Some(tuples))?;
+            }
+            return Ok(total);
+        }
+        let left = self.unrolled_node(row, (first, 2 * distance), lanes)?;
+        let right = self.unrolled_node(row, (first + distance, 2 * distance), lanes)?;
+        self.unrolled_join(row.group, left, right)
+    }
+
+    fn unrolled_join(
+        &mut self,
+        group: &Group<'_>,
+        left: Option<Vec<Tuple>>,
+        right: Option<Vec<Tuple>>,
+    ) -> Result<Option<Vec<Tuple>>, NotLowered> {
+        let (left, right) = match (left, right) {
+            (Some(left), Some(right)) => (left, right),
+            (one, other) => return Ok(one.or(other)),
+        };
+        let tuples = group.iter().zip(left.iter().zip(&right)).map(|((reducer, ..), (left, right))| {
+            let values = self.both(reducer, &left.values, &right.values)?;
+            Ok(Tuple { values, flag: None })
+        });
+        tuples.collect::<Result<_, _>>().map(Some)
+    }
+
+    fn unrolled_point(&mut self, row: &Unrolled<'_>, point: usize) -> Result<Vec<Tuple>, NotLowered> {
+        let mut rest = point as i64;
+        for (&axis, (lo, extent)) in row.row.iter().zip(row.extents).rev() {
+            let extent = extent.as_constant().unwrap_or(1).max(1);
+            self.axes[axis] = lo.clone().plus(rest % extent);
+            rest /= extent;
+        }
+        let mut tuples = Vec::new();
+        self.point(row.expr, row.captures, row.group, |_, _, tuple| {
+            tuples.push(Tuple { values: tuple.values.clone(), flag: None });
+            Ok(())
+        })?;
+        Ok(tuples)
+    }
+
+    // --- Stacks and counters -------------------------------------------------------------------------------
+
+    /// An empty stack whose entries have this many tuples.
+    fn stack(&mut self, group: &Group<'_>, width: u32) -> Result<Stack, NotLowered> {
+        let extents: &[u32] = if width == 1 { &[STACK] } else { &[STACK, width] };
+        let accs = group.iter().map(|(reducer, ..)| self.accumulators(reducer, extents)).collect();
+        let stack = Stack { accs, height: self.counter() };
+        Ok(stack)
+    }
+
+    /// A counter, which is 0.
+    fn counter(&mut self) -> u32 {
+        let counter = self.b.local(DType::I64, &[]);
+        let zero = self.cx().int(DType::I64, 0);
+        self.b.store(counter, Part::Re, &[], zero);
+        counter
+    }
+
+    /// Adds 1 to a counter, and returns its value.
+    fn count(&mut self, counter: u32) -> KValue {
+        let (old, one) = (self.b.load(counter, Part::Re, &[]), self.cx().int(DType::I64, 1));
+        let new = self.cx().add(old, one);
+        self.b.store(counter, Part::Re, &[], new);
+        new
+    }
+
+    fn height(&mut self, stack: &Stack) -> KValue {
+        self.b.load(stack.height, Part::Re, &[])
+    }
+
+    fn set_height(&mut self, stack: &Stack, height: Linear) {
+        let height = self.b.value(&height);
+        self.b.store(stack.height, Part::Re, &[], height);
+    }
+
+    /// Calls `each` for this many entries of a stack, from the top down, and drops them.
+    fn pop(
+        &mut self,
+        stack: &Stack,
+        count: KValue,
+        each: impl FnOnce(&mut Self, Linear) -> Result<(), NotLowered>,
+    ) -> Result<(), NotLowered> {
+        let height = self.height(stack);
+        self.for_each(Linear::default(), &[count.into()], |this, n| {
+            each(this, Linear::from(height).plus(-1).minus(&n))
+        })?;
+        self.set_height(stack, Linear::from(height).plus_term(count, -1));
+        Ok(())
+    }
+
+    /// The number of trailing zero bits of a positive number.
+    fn trailing_zeros(&mut self, value: KValue) -> KValue {
+        let (negative, one) = (self.cx().neg(value), self.cx().int(DType::I64, 1));
+        let lowest = self.cx().and(value, negative);
+        let below = self.cx().sub(lowest, one);
+        self.b.k.unary(Unary::PopCount, below)
+    }
+
+    /// The quotient of a form by a positive number, rounded up; at most 0 if the form is not positive.
+    fn ceil_div(&mut self, form: &Linear, by: i64) -> Linear {
+        let sum = form.clone().plus(by - 1);
+        match sum.as_constant() {
+            Some(sum) => Linear::constant(sum.div_euclid(by)),
+            None if by == 1 => sum,
+            None => {
+                let (sum, by) = (self.b.value(&sum), self.b.k.constant(Scalar::I64(by)));
+                self.b.k.binary(Binary::Quot, sum, by).into()
+            }
+        }
+    }
+
+    fn is_zero(&mut self, value: KValue) -> Condition {
+        let zero = self.cx().int(DType::I64, 0);
+        Condition::Value(self.cx().eq(value, zero))
+    }
+
+    fn is_not_zero(&mut self, value: KValue) -> Condition {
+        let zero = self.cx().int(DType::I64, 0);
+        Condition::Value(self.cx().ne(value, zero))
+    }
+}

@@ -1,0 +1,181 @@
+//! Positions of reads and writes, and what happens where they are out of bounds.
+
+use super::{ProgramBuffer, ProgramLowering, ProgramParam};
+use crate::kernel::{Binary, KValue};
+use crate::lower::NotLowered;
+use crate::program::{Condition, Linear};
+use crate::scalar::Elem;
+use rewright_ir::expr::{IndexExpr, Mode, Operand};
+use rewright_ir::{DType, Scalar};
+use smallvec::SmallVec;
+
+/// Positions that are read from arrays saturate here, so that adding an offset does not overflow.
+const FARTHEST: i64 = 1 << 62;
+
+impl ProgramLowering<'_> {
+    /// The element of an array that an operand reads.
+    pub(super) fn read_array(&mut self, arg: u32, operand: &Operand) -> Result<Elem, NotLowered> {
+        let dtype = operand.dtype;
+        let buffer = self.buffer(ProgramBuffer::Arg(arg), dtype, operand.index.len());
+        let mut at: SmallVec<[Linear; 3]> = SmallVec::new();
+        let mut padded: Vec<(Condition, Scalar)> = Vec::new();
+        for (dim, index) in operand.index.iter().enumerate() {
+            let extent = self.param(ProgramParam::ArgExtent(arg, dim));
+            let wraps = index.mode == Mode::Wrap;
+            let position = self.position(&index.expr, extent, wraps)?;
+            at.push(match index.mode {
+                // Checked once for each call; the others by its ranges, or here.
+                Mode::Broadcast => position,
+                Mode::Proved if is_plain(&index.expr) => position,
+                Mode::Proved | Mode::Check => self.in_bounds(position, extent, is_read_from_array(&index.expr))?,
+                Mode::Clamp => {
+                    self.not_empty(extent)?;
+                    let position = self.b.value(&position);
+                    let [zero, one] = [0, 1].map(|n| self.cx().int(DType::I64, n));
+                    let last = self.cx().sub(extent, one);
+                    let low = self.b.k.binary(Binary::Max, position, zero);
+                    self.b.k.binary(Binary::Min, low, last).into()
+                }
+                Mode::Wrap => {
+                    self.not_empty(extent)?;
+                    let position = self.b.value(&position);
+                    self.euclidean_remainder(position, extent).into()
+                }
+                Mode::Pad(value) => {
+                    padded.push((inside(&position, extent), value));
+                    position
+                }
+            });
+        }
+        if padded.is_empty() {
+            return Ok(self.load(buffer, dtype, &at));
+        }
+        let slot = self.b.local(dtype, &[]);
+        self.read_padded(&padded, slot, &mut |this| {
+            let element = this.load(buffer, dtype, &at);
+            this.store(slot, &[], element);
+        })?;
+        Ok(self.load(slot, dtype, &[]))
+    }
+
+    /// Stores the padding of the first dim whose position is out of bounds, or else runs `element`.
+    fn read_padded(
+        &mut self,
+        padded: &[(Condition, Scalar)],
+        slot: u32,
+        element: &mut dyn FnMut(&mut Self),
+    ) -> Result<(), NotLowered> {
+        let Some(((condition, value), rest)) = padded.split_first() else {
+            element(self);
+            return Ok(());
+        };
+        self.when(
+            condition.clone(),
+            |this| this.read_padded(rest, slot, element),
+            |this| {
+                let value = this.cx().constant(*value);
+                this.store(slot, &[], value);
+                Ok(())
+            },
+        )
+    }
+
+    /// A position along a dim of an extent. If `wraps`, the position may be any that is equal modulo the extent.
+    pub(super) fn position(&mut self, position: &IndexExpr, extent: KValue, wraps: bool) -> Result<Linear, NotLowered> {
+        Ok(match position {
+            IndexExpr::Affine(form) => self.affine(form),
+            IndexExpr::FloorDiv(form, divisor) => {
+                let form = self.affine(form);
+                let remainder = self.remainder(&form, *divisor);
+                let value = self.b.value(&form);
+                let multiple = self.cx().sub(value, remainder);
+                let divisor = self.cx().int(DType::I64, *divisor);
+                self.b.k.binary(Binary::Quot, multiple, divisor).into()
+            }
+            IndexExpr::Mod(form, divisor) => {
+                let form = self.affine(form);
+                self.remainder(&form, *divisor).into()
+            }
+            IndexExpr::Gather { arg, index, offset } => {
+                let dtype = self.args[*arg as usize].dtype();
+                let buffer = self.buffer(ProgramBuffer::Arg(*arg), dtype, index.len());
+                let mut at: SmallVec<[Linear; 3]> = SmallVec::new();
+                for (dim, inner) in index.iter().enumerate() {
+                    let extent = self.param(ProgramParam::ArgExtent(*arg, dim));
+                    let position = self.position(inner, extent, false)?;
+                    at.push(self.in_bounds(position, extent, is_read_from_array(inner))?);
+                }
+                let mut found = self.load(buffer, dtype, &at).re;
+                if dtype == DType::U64 {
+                    let most = self.b.k.constant(Scalar::U64(i64::MAX as u64));
+                    found = self.b.k.binary(Binary::Min, found, most);
+                }
+                found = self.b.k.convert(found, DType::I64);
+                let zero = self.cx().int(DType::I64, 0);
+                let is_negative = self.cx().lt(found, zero);
+                let from_end = self.cx().add(found, extent);
+                found = self.b.k.select(is_negative, from_end, found);
+                found = if wraps {
+                    self.euclidean_remainder(found, extent)
+                } else {
+                    let [least, most] = [-FARTHEST, FARTHEST].map(|n| self.cx().int(DType::I64, n));
+                    let low = self.b.k.binary(Binary::Max, found, least);
+                    self.b.k.binary(Binary::Min, low, most)
+                };
+                self.affine(offset).plus_term(found, 1)
+            }
+        })
+    }
+
+    /// The remainder of a form by a positive divisor, never negative.
+    pub(super) fn remainder(&mut self, form: &Linear, divisor: i64) -> KValue {
+        let (value, divisor) = (self.b.value(form), self.cx().int(DType::I64, divisor));
+        self.euclidean_remainder(value, divisor)
+    }
+
+    fn euclidean_remainder(&mut self, value: KValue, divisor: KValue) -> KValue {
+        let remainder = self.b.k.binary(Binary::Rem, value, divisor);
+        let zero = self.cx().int(DType::I64, 0);
+        let is_negative = self.cx().lt(remainder, zero);
+        let shifted = self.cx().add(remainder, divisor);
+        self.b.k.select(is_negative, shifted, remainder)
+    }
+
+    /// The position; ends the program where it is out of bounds, unless each call proves that it is not.
+    pub(super) fn in_bounds(
+        &mut self,
+        position: Linear,
+        extent: KValue,
+        unprovable: bool,
+    ) -> Result<Linear, NotLowered> {
+        if self.checks.positions || unprovable {
+            self.fail_unless(&[inside(&position, extent)])?;
+        }
+        Ok(position)
+    }
+
+    /// Ends the program if an extent is 0, unless each call proves that it is not.
+    fn not_empty(&mut self, extent: KValue) -> Result<(), NotLowered> {
+        if self.checks.positions {
+            let form = Linear::from(extent).plus(-1);
+            self.fail_unless(&[Condition::NotNegative(SmallVec::from_iter([form]))])?;
+        }
+        Ok(())
+    }
+}
+
+/// `0 <= position < extent`.
+fn inside(position: &Linear, extent: KValue) -> Condition {
+    let below = Linear::from(extent).plus(-1).minus(position);
+    Condition::NotNegative(SmallVec::from_iter([position.clone(), below]))
+}
+
+/// True for a position that is just an axis.
+fn is_plain(position: &IndexExpr) -> bool {
+    matches!(position, IndexExpr::Affine(form) if form.as_axis().is_some())
+}
+
+/// True for a position that is read from an array.
+pub(super) fn is_read_from_array(position: &IndexExpr) -> bool {
+    matches!(position, IndexExpr::Gather { .. })
+}
