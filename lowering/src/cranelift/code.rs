@@ -2,14 +2,17 @@
 
 use super::emit::Emitter;
 use super::plan::Plan;
+use super::program::ProgramEmitter;
 use super::runtime::Site;
 use super::{Cranelift, unsupported};
 use crate::kernel::{CompiledKernel, KOp, Kernel, KernelArgs, KernelError};
+use crate::program::Program;
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{AbiParam, LibCall, UserFuncName, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::Module;
+use std::borrow::Cow;
 use std::sync::{Mutex, OnceLock};
 
 /// A compiled kernel.
@@ -23,20 +26,38 @@ pub struct Code {
     _sites: Box<[Site]>,
     /// For the listing, which is made when it is asked for.
     codegen: Cranelift,
-    kernel: Kernel,
+    source: Source,
     listing: OnceLock<Option<String>>,
 }
 
+/// The IR that is compiled.
+pub enum Source {
+    /// A kernel.
+    Kernel(Kernel),
+    /// A loop program.
+    Program(Program),
+}
+
+impl Source {
+    /// The kernel, or the scalar instructions of the program as one.
+    fn kernel(&self) -> Cow<'_, Kernel> {
+        match self {
+            Source::Kernel(kernel) => Cow::Borrowed(kernel),
+            Source::Program(program) => Cow::Owned(program.scalar_kernel()),
+        }
+    }
+}
+
 impl Code {
-    /// Compiles a kernel.
-    pub fn new(codegen: &Cranelift, kernel: &Kernel) -> Result<Self, KernelError> {
-        let sites = sites(kernel);
+    /// Compiles a kernel or a loop program.
+    pub fn new(codegen: &Cranelift, source: Source) -> Result<Self, KernelError> {
+        let sites = sites(&source.kernel());
         let mut builder = JITBuilder::with_isa(codegen.isa.clone(), Box::new(|call| libcall_name(call).to_owned()));
         for (name, address) in LIBCALLS {
             builder.symbol(*name, address.0);
         }
         let mut module = JITModule::new(builder);
-        let mut context = function(codegen, kernel, &sites)?;
+        let mut context = function(codegen, &source, &sites)?;
         let id = module.declare_anonymous_function(&context.func.signature).map_err(unsupported)?;
         let mut define = || -> Result<(), KernelError> {
             module.define_function(id, &mut context).map_err(|why| unsupported(format!("{why:?}")))?;
@@ -54,7 +75,7 @@ impl Code {
             module: Mutex::new(Some(module)),
             _sites: sites,
             codegen: codegen.clone(),
-            kernel: kernel.clone(),
+            source,
             listing: OnceLock::new(),
         })
     }
@@ -73,12 +94,15 @@ impl CompiledKernel for Code {
     }
 
     fn schedule(&self) -> String {
-        Plan::new(&self.kernel, self.codegen.features).describe(&self.kernel)
+        match &self.source {
+            Source::Kernel(kernel) => Plan::new(kernel, self.codegen.features).describe(kernel),
+            Source::Program(_) => "one point after the other".to_string(),
+        }
     }
 
     fn disassembly(&self) -> Option<&str> {
         let listing = self.listing.get_or_init(|| {
-            let mut context = function(&self.codegen, &self.kernel, &sites(&self.kernel)).ok()?;
+            let mut context = function(&self.codegen, &self.source, &sites(&self.source.kernel())).ok()?;
             context.set_disasm(true);
             let code = context.compile(&*self.codegen.isa, &mut Default::default()).ok()?;
             code.vcode.clone()
@@ -111,16 +135,20 @@ fn sites(kernel: &Kernel) -> Box<[Site]> {
     kernel.insts.iter().enumerate().filter_map(site).collect()
 }
 
-/// The function of a kernel, not yet compiled.
-fn function(codegen: &Cranelift, kernel: &Kernel, sites: &[Site]) -> Result<Context, KernelError> {
+/// The function of a kernel or a loop program, not yet compiled.
+fn function(codegen: &Cranelift, source: &Source, sites: &[Site]) -> Result<Context, KernelError> {
     let mut context = Context::new();
     context.func.signature.call_conv = codegen.isa.default_call_conv();
     context.func.signature.params.push(AbiParam::new(types::I64));
     context.func.name = UserFuncName::user(0, 0);
     let mut parts = FunctionBuilderContext::new();
     let builder = FunctionBuilder::new(&mut context.func, &mut parts);
-    let mut emitter = Emitter::new(builder, kernel, &*codegen.isa, sites, codegen.features)?;
-    emitter.kernel()?;
+    let kernel = source.kernel();
+    let mut emitter = Emitter::new(builder, &kernel, &*codegen.isa, sites, codegen.features)?;
+    match source {
+        Source::Kernel(_) => emitter.kernel()?,
+        Source::Program(program) => emitter = ProgramEmitter::new(emitter, program, &kernel).emit()?,
+    }
     emitter.b.finalize(codegen.isa.frontend_config());
     Ok(context)
 }

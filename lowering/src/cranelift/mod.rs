@@ -12,6 +12,7 @@ mod loops;
 mod memory;
 mod parts;
 mod plan;
+mod program;
 mod rows;
 mod runtime;
 mod scalar;
@@ -24,6 +25,7 @@ mod vector_memory;
 mod widths;
 
 use crate::kernel::{CodeGen, CompiledKernel, Kernel, KernelError};
+use crate::program::Program;
 use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 
@@ -80,7 +82,11 @@ impl CodeGen for Cranelift {
     fn compile(&self, kernel: &Kernel) -> Result<Box<dyn CompiledKernel>, KernelError> {
         kernel.verify()?;
         kernel.check_dtypes()?;
-        Ok(Box::new(code::Code::new(self, kernel)?))
+        Ok(Box::new(code::Code::new(self, code::Source::Kernel(kernel.clone()))?))
+    }
+    fn compile_program(&self, program: &Program) -> Result<Box<dyn CompiledKernel>, KernelError> {
+        program.verify()?;
+        Ok(Box::new(code::Code::new(self, code::Source::Program(program.clone()))?))
     }
 }
 

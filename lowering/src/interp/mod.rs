@@ -1,11 +1,13 @@
 //! The code generator `interp`: runs kernels as they are written, one instruction and one point at a time. It is the oracle for the
 //! other code generators, so it is as plain as can be.
 
+mod program;
 mod scalar;
 
 use crate::kernel::{
     CodeGen, CompiledKernel, Fold, KInst, KOp, KValue, Kernel, KernelArgs, KernelError, Part, Reference,
 };
+use crate::program::Program;
 use rewright_ir::expr::{Fold as RowFold, Order};
 use rewright_ir::{DType, Eval, EvalError, Scalar};
 use smallvec::SmallVec;
@@ -21,6 +23,10 @@ impl CodeGen for Interp {
     fn compile(&self, kernel: &Kernel) -> Result<Box<dyn CompiledKernel>, KernelError> {
         kernel.verify()?;
         Ok(Box::new(Interpreted { kernel: kernel.clone(), levels: kernel.levels() }))
+    }
+    fn compile_program(&self, program: &Program) -> Result<Box<dyn CompiledKernel>, KernelError> {
+        program.verify()?;
+        Ok(Box::new(program::InterpretedProgram::new(program)))
     }
 }
 

@@ -1,0 +1,432 @@
+//! Loop programs to Cranelift IR, one point at a time.
+//!
+//! Local buffers of rank 0 are variables, which the frontend makes SSA values of. The address of an element
+//! of the caller is a base plus a term for each loop around the access; [`Prefix`] hoists the sum of the terms
+//! of outer loops to these loops.
+
+use super::emit::{ArgValues, Emitter, clif, fixed, plain};
+use super::memory::part_offset;
+use super::unsupported;
+use crate::kernel::{KInst, KOp, KValue, Kernel, KernelArgs, KernelError, Part, Status};
+use crate::program::{Condition, Linear, Location, Program, Stmt, Storage};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, StackSlot, Value, types};
+use cranelift_frontend::Variable;
+use rewright_ir::DType;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::mem::offset_of;
+
+/// One number for each dim of a buffer.
+type PerDim = SmallVec<[i64; 3]>;
+
+/// The part of an address that is fixed within a loop: the constant positions, and for each loop around the
+/// access whose index is in a position its coefficients, outermost first.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Prefix {
+    buffer: u32,
+    constant: PerDim,
+    loops: SmallVec<[(KValue, PerDim); 3]>,
+}
+
+/// Where a buffer is.
+#[derive(Clone)]
+enum Room {
+    /// The number among the buffers of the caller, and of the first stride.
+    Caller(usize, usize),
+    /// The variable of each part.
+    Variables([Option<Variable>; 2]),
+    /// On the stack.
+    Stack(StackSlot),
+}
+
+/// Emits a loop program.
+pub struct ProgramEmitter<'a> {
+    e: Emitter<'a>,
+    program: &'a Program,
+    rooms: Vec<Room>,
+    /// The bits of constants.
+    constants: FxHashMap<KValue, u64>,
+    /// The number of each instruction that calls an op by its reference meaning.
+    references: FxHashMap<KValue, usize>,
+    /// The loops around the current statement.
+    loops: Vec<KValue>,
+    /// For each loop, the prefixes that end with it.
+    prefixes: FxHashMap<KValue, Vec<Prefix>>,
+    addresses: FxHashMap<Prefix, Value>,
+    /// Strides times coefficients, by buffer.
+    steps: FxHashMap<(u32, PerDim), Value>,
+}
+
+impl<'a> ProgramEmitter<'a> {
+    /// `e` is an emitter for the scalar instructions of the program.
+    pub fn new(e: Emitter<'a>, program: &'a Program, kernel: &Kernel) -> Self {
+        let constant = |inst: &KInst| if let KOp::Const(bits) = inst.op { Some((inst.first, bits)) } else { None };
+        let reference = |(n, inst): (usize, &KInst)| matches!(inst.op, KOp::Reference(_)).then_some((inst.first, n));
+        ProgramEmitter {
+            e,
+            program,
+            rooms: Vec::new(),
+            constants: kernel.insts.iter().filter_map(constant).collect(),
+            references: kernel.insts.iter().enumerate().filter_map(reference).collect(),
+            loops: Vec::new(),
+            prefixes: FxHashMap::default(),
+            addresses: FxHashMap::default(),
+            steps: FxHashMap::default(),
+        }
+    }
+
+    /// Emits the whole function.
+    pub fn emit(mut self) -> Result<Emitter<'a>, KernelError> {
+        let e = &mut self.e;
+        let entry = e.b.create_block();
+        e.b.append_block_params_for_function_params(entry);
+        e.b.switch_to_block(entry);
+        let args = e.b.block_params(entry)[0];
+        let mut field = |offset: usize| e.b.ins().load(types::I64, fixed(), args, offset as i32);
+        let pointers = field(offset_of!(KernelArgs, pointers));
+        let strides = field(offset_of!(KernelArgs, strides));
+        let params = field(offset_of!(KernelArgs, params));
+        let status = field(offset_of!(KernelArgs, status));
+        e.args = Some(ArgValues { strides, params, status });
+        e.exit = Some(e.b.create_block());
+        self.rooms(pointers)?;
+        let mut loops = Vec::new();
+        self.collect(&self.program.body, &mut loops)?;
+        self.scope(&self.program.body)?;
+        let exit = self.e.exit()?;
+        self.e.jump(exit, &[]);
+        self.e.b.switch_to_block(exit);
+        self.e.b.ins().return_(&[]);
+        self.e.b.seal_all_blocks();
+        Ok(self.e)
+    }
+
+    fn rooms(&mut self, pointers: Value) -> Result<(), KernelError> {
+        let mut callers = self.program.caller_buffers().enumerate();
+        for buffer in &self.program.buffers {
+            let ty = clif(buffer.dtype.real());
+            self.rooms.push(match &buffer.storage {
+                Storage::Caller { .. } => {
+                    let Some((nth, (_, stride))) = callers.next() else {
+                        return Err(unsupported("a buffer is missing"));
+                    };
+                    let pointer = self.e.word(pointers, nth)?;
+                    self.e.pointers.push(pointer);
+                    Room::Caller(nth, stride)
+                }
+                Storage::Local { extents } if extents.is_empty() => {
+                    let re = self.e.b.declare_var(ty);
+                    let im = buffer.dtype.is_complex().then(|| self.e.b.declare_var(ty));
+                    Room::Variables([Some(re), im])
+                }
+                Storage::Local { extents } => {
+                    let len: u64 = extents.iter().map(|&n| u64::from(n)).product();
+                    let bytes = usize::try_from(len).ok().and_then(|len| len.checked_mul(buffer.dtype.size()));
+                    Room::Stack(self.e.slot(bytes.ok_or_else(|| unsupported("a local buffer is too large"))?)?)
+                }
+            });
+        }
+        // A variable that no path defines would have no value.
+        for (room, buffer) in self.rooms.clone().into_iter().zip(&self.program.buffers) {
+            let Room::Variables(variables) = room else { continue };
+            for variable in variables.into_iter().flatten() {
+                let zero = self.e.constant(buffer.dtype.real(), 0);
+                self.e.b.def_var(variable, zero);
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the prefixes of all accesses, and computes their steps and the addresses without loops at the
+    /// start of the function.
+    fn collect(&mut self, stmts: &[Stmt], loops: &mut Vec<KValue>) -> Result<(), KernelError> {
+        for stmt in stmts {
+            match stmt {
+                Stmt::Load(_, location) | Stmt::Store(location, _) => {
+                    let Room::Caller(..) = self.rooms[location.buffer as usize] else { continue };
+                    let (mut prefix, rest) = split(location, loops);
+                    for (_, coefficients) in rest.iter().chain(&prefix.loops) {
+                        self.step(location.buffer, coefficients)?;
+                    }
+                    while let Some(&(innermost, _)) = prefix.loops.last() {
+                        let known = self.prefixes.entry(innermost).or_default();
+                        if !known.contains(&prefix) {
+                            known.push(prefix.clone());
+                        }
+                        prefix.loops.pop();
+                    }
+                    self.base(prefix)?;
+                }
+                Stmt::For(nest) => {
+                    loops.push(nest.index);
+                    self.collect(&nest.body, loops)?;
+                    loops.pop();
+                }
+                Stmt::If(branch) => {
+                    self.collect(&branch.then, loops)?;
+                    self.collect(&branch.otherwise, loops)?;
+                }
+                Stmt::Inst(_) | Stmt::Fail => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The address of a buffer's element at constant positions.
+    fn base(&mut self, prefix: Prefix) -> Result<(), KernelError> {
+        let Room::Caller(nth, _) = self.rooms[prefix.buffer as usize] else { return Ok(()) };
+        if !self.addresses.contains_key(&prefix) {
+            let mut address = self.e.pointers[nth];
+            if prefix.constant.iter().any(|&n| n != 0) {
+                let offset = self.step(prefix.buffer, &prefix.constant)?;
+                address = self.e.offset(address, offset);
+            }
+            self.addresses.insert(prefix, address);
+        }
+        Ok(())
+    }
+
+    /// The sum of a buffer's strides times coefficients.
+    fn step(&mut self, buffer: u32, coefficients: &PerDim) -> Result<Value, KernelError> {
+        let key = (buffer, coefficients.clone());
+        if let Some(&known) = self.steps.get(&key) {
+            return Ok(known);
+        }
+        let Room::Caller(_, first) = self.rooms[buffer as usize] else { return Err(unsupported("a local stride")) };
+        let strides = self.e.args()?.strides;
+        let mut sum = None;
+        for (dim, &coefficient) in coefficients.iter().enumerate().filter(|(_, c)| **c != 0) {
+            let stride = self.e.word(strides, first + dim)?;
+            let term = self.times(stride, coefficient);
+            sum = Some(sum.map_or(term, |sum| self.e.offset(sum, term)));
+        }
+        let step = sum.unwrap_or_else(|| self.e.int(types::I64, 0));
+        self.steps.insert(key, step);
+        Ok(step)
+    }
+
+    fn times(&mut self, value: Value, factor: i64) -> Value {
+        if factor == 1 {
+            return value;
+        }
+        let factor = self.e.int(types::I64, factor);
+        self.e.b.ins().imul(value, factor)
+    }
+
+    fn scope(&mut self, stmts: &[Stmt]) -> Result<(), KernelError> {
+        stmts.iter().try_for_each(|stmt| match stmt {
+            Stmt::Inst(inst) => self.inst(inst),
+            Stmt::Load(value, location) => {
+                let loaded = self.load(location)?;
+                self.e.scalars[value.0 as usize] = Some(loaded);
+                Ok(())
+            }
+            Stmt::Store(location, value) => {
+                let value = self.value(*value)?;
+                self.store(location, value)
+            }
+            Stmt::For(nest) => self.nest(nest),
+            Stmt::If(branch) => {
+                let condition = self.condition(&branch.condition)?;
+                let [then, otherwise, after] = [(); 3].map(|()| self.e.b.create_block());
+                self.e.branch(condition, (then, &[]), (otherwise, &[]));
+                for (block, stmts) in [(then, &branch.then), (otherwise, &branch.otherwise)] {
+                    self.e.b.switch_to_block(block);
+                    self.scope(stmts)?;
+                    self.e.jump(after, &[]);
+                }
+                self.e.b.switch_to_block(after);
+                Ok(())
+            }
+            Stmt::Fail => {
+                let (status, one) = (self.e.args()?.status, self.e.int(types::I64, 1));
+                self.e.b.ins().store(plain(), one, status, offset_of!(Status, failed) as i32);
+                let exit = self.e.exit()?;
+                self.e.jump(exit, &[]);
+                // Statements after it are not reached, and need a block.
+                let unreached = self.e.b.create_block();
+                self.e.b.switch_to_block(unreached);
+                Ok(())
+            }
+        })
+    }
+
+    fn nest(&mut self, nest: &crate::program::For) -> Result<(), KernelError> {
+        let lo = self.form(&nest.lo)?;
+        let mut hi = None;
+        for form in &nest.hi {
+            let bound = self.form(form)?;
+            hi = Some(hi.map_or(bound, |hi| self.e.b.ins().smin(hi, bound)));
+        }
+        let Some(hi) = hi else { return Err(unsupported("a loop without a bound")) };
+        let (body, after) = (self.e.block([types::I64]), self.e.b.create_block());
+        let some = self.e.icmp(IntCC::SignedLessThan, lo, hi);
+        self.e.branch(some, (body, &[lo]), (after, &[]));
+        self.e.b.switch_to_block(body);
+        let index = self.e.b.block_params(body)[0];
+        self.e.scalars[nest.index.0 as usize] = Some(index);
+        for prefix in self.prefixes.remove(&nest.index).unwrap_or_default() {
+            let mut outer = prefix.clone();
+            let Some((_, coefficients)) = outer.loops.pop() else { continue };
+            let around = self.addresses.get(&outer).copied();
+            let around = around.ok_or_else(|| unsupported("an address used before it is computed"))?;
+            let step = self.step(prefix.buffer, &coefficients)?;
+            let along = self.e.b.ins().imul(index, step);
+            let address = self.e.offset(around, along);
+            self.addresses.insert(prefix, address);
+        }
+        self.loops.push(nest.index);
+        self.scope(&nest.body)?;
+        self.loops.pop();
+        let next = self.e.b.ins().iadd_imm_s(index, 1);
+        let more = self.e.icmp(IntCC::SignedLessThan, next, hi);
+        self.e.branch(more, (body, &[next]), (after, &[]));
+        self.e.b.switch_to_block(after);
+        Ok(())
+    }
+
+    fn condition(&mut self, condition: &Condition) -> Result<Value, KernelError> {
+        match condition {
+            Condition::Value(value) => self.value(*value),
+            Condition::NotNegative(forms) => {
+                let mut all = None;
+                for form in forms {
+                    let (value, zero) = (self.form(form)?, self.e.int(types::I64, 0));
+                    let holds = self.e.icmp(IntCC::SignedGreaterThanOrEqual, value, zero);
+                    all = Some(all.map_or(holds, |all| self.e.b.ins().band(all, holds)));
+                }
+                Ok(all.unwrap_or_else(|| self.e.int(types::I8, 1)))
+            }
+        }
+    }
+
+    fn inst(&mut self, inst: &KInst) -> Result<(), KernelError> {
+        let first = inst.first.0 as usize;
+        let to = self.program.values.get(first).copied().unwrap_or(DType::Bool);
+        let value = match &inst.op {
+            // Each use has its own, so that constants occupy no register in between.
+            KOp::Const(_) => return Ok(()),
+            KOp::Param(index) => self.e.param(*index, to)?,
+            op => {
+                let args = inst.args.iter().map(|&arg| self.value(arg)).collect::<Result<Vec<Value>, _>>()?;
+                if let KOp::Reference(reference) = op {
+                    let number = self.references.get(&inst.first).copied();
+                    let number = number.ok_or_else(|| unsupported("a reference call without a number"))?;
+                    return self.e.reference(number, reference, first, &args);
+                }
+                let from = inst.args.last().map_or(to, |&arg| self.program.values[arg.0 as usize]);
+                self.e.scalar_op(op, from, to, &args)?
+            }
+        };
+        self.e.scalars[first] = Some(value);
+        Ok(())
+    }
+
+    fn value(&mut self, value: KValue) -> Result<Value, KernelError> {
+        match self.constants.get(&value) {
+            Some(&bits) => Ok(self.e.constant(self.program.values[value.0 as usize], bits)),
+            None => self.e.scalar(value),
+        }
+    }
+
+    /// The value of a form.
+    fn form(&mut self, form: &Linear) -> Result<Value, KernelError> {
+        let mut sum = None;
+        for &(value, coefficient) in form.terms() {
+            let value = self.value(value)?;
+            let term = self.times(value, coefficient);
+            sum = Some(sum.map_or(term, |sum| self.e.b.ins().iadd(sum, term)));
+        }
+        Ok(match (sum, form.constant) {
+            (Some(sum), 0) => sum,
+            (Some(sum), constant) => {
+                let constant = self.e.int(types::I64, constant);
+                self.e.b.ins().iadd(sum, constant)
+            }
+            (None, constant) => self.e.int(types::I64, constant),
+        })
+    }
+
+    fn load(&mut self, location: &Location) -> Result<Value, KernelError> {
+        let dtype = self.program.buffers[location.buffer as usize].dtype;
+        if let Room::Variables(variables) = &self.rooms[location.buffer as usize] {
+            let variable = variables[location.part as usize].ok_or_else(|| unsupported("a part is missing"))?;
+            return Ok(self.e.b.use_var(variable));
+        }
+        let is_local = self.program.is_local(location.buffer);
+        let (address, offset) = self.address(location)?;
+        let value = self.e.b.ins().load(clif(dtype.real()), plain(), address, offset);
+        if !dtype.is_bool() || is_local {
+            return Ok(value);
+        }
+        let zero = self.e.int(types::I8, 0);
+        Ok(self.e.icmp(IntCC::NotEqual, value, zero))
+    }
+
+    fn store(&mut self, location: &Location, value: Value) -> Result<(), KernelError> {
+        if let Room::Variables(variables) = &self.rooms[location.buffer as usize] {
+            let variable = variables[location.part as usize].ok_or_else(|| unsupported("a part is missing"))?;
+            self.e.b.def_var(variable, value);
+            return Ok(());
+        }
+        let (address, offset) = self.address(location)?;
+        self.e.b.ins().store(plain(), value, address, offset);
+        Ok(())
+    }
+
+    /// The address of an element in memory: a base, and an offset in bytes.
+    fn address(&mut self, location: &Location) -> Result<(Value, i32), KernelError> {
+        let buffer = &self.program.buffers[location.buffer as usize];
+        let part = part_offset(buffer.dtype, location.part);
+        match self.rooms[location.buffer as usize].clone() {
+            Room::Variables(_) => Err(unsupported("a variable has no address")),
+            Room::Caller(..) => {
+                let (prefix, rest) = split(location, &self.loops);
+                let found = self.addresses.get(&prefix).copied();
+                let mut address = found.ok_or_else(|| unsupported("an address used before it is computed"))?;
+                for (value, coefficients) in rest {
+                    let (value, step) = (self.value(value)?, self.step(location.buffer, &coefficients)?);
+                    let along = self.e.b.ins().imul(value, step);
+                    address = self.e.offset(address, along);
+                }
+                Ok((address, part))
+            }
+            Room::Stack(slot) => {
+                let Storage::Local { extents } = &buffer.storage else { return Err(unsupported("a local buffer")) };
+                let mut flat = Linear::default();
+                for (form, &extent) in location.at.iter().zip(extents) {
+                    flat = Linear::default().plus_scaled(&flat, extent.into()).plus_scaled(form, 1);
+                }
+                let size = buffer.dtype.size() as i64;
+                let bytes = Linear::default().plus_scaled(&flat, size);
+                if let Some(offset) = bytes.as_constant().and_then(|n| i32::try_from(n).ok()) {
+                    return Ok((self.e.b.ins().stack_addr(types::I64, slot, 0), offset + part));
+                }
+                let (base, bytes) = (self.e.b.ins().stack_addr(types::I64, slot, 0), self.form(&bytes)?);
+                Ok((self.e.offset(base, bytes), part))
+            }
+        }
+    }
+}
+
+/// The terms of a location: those of the loops around it, outermost first, and the others.
+fn split(location: &Location, loops: &[KValue]) -> (Prefix, SmallVec<[(KValue, PerDim); 2]>) {
+    let coefficients = |value: KValue| -> PerDim {
+        let of = |form: &Linear| form.terms().iter().find(|(term, _)| *term == value).map_or(0, |&(_, c)| c);
+        location.at.iter().map(of).collect()
+    };
+    let constant = location.at.iter().map(|form| form.constant).collect();
+    let is_used = |value: &KValue| location.at.iter().any(|form| form.terms().iter().any(|(term, _)| term == value));
+    let own = loops.iter().copied().filter(is_used).map(|index| (index, coefficients(index))).collect();
+    let mut rest: SmallVec<[(KValue, PerDim); 2]> = SmallVec::new();
+    for &(value, _) in location.at.iter().flat_map(Linear::terms) {
+        if !loops.contains(&value) && !rest.iter().any(|(known, _)| *known == value) {
+            rest.push((value, coefficients(value)));
+        }
+    }
+    (Prefix { buffer: location.buffer, constant, loops: own }, rest)
+}
+
+/// The part of a complex number that a location names.
+const _: () = assert!(Part::Re as usize == 0 && Part::Im as usize == 1);
