@@ -11,6 +11,7 @@ use super::join::Join;
 use super::launch::Launch;
 use super::layout;
 use super::liveness::Liveness;
+use super::loop_program::{LoopProgram, ProgramStep};
 use super::parts::Update;
 use super::pick::Pick;
 use super::plan::*;
@@ -28,11 +29,12 @@ use rewright_ir::ops::arrayexpr::ARRAYEXPR;
 use rewright_ir::ops::create::CONSTANT;
 use rewright_ir::ops::{control, dim, effects, getitem, styled, update};
 use rewright_ir::{
-    Array, Attr, Block, Dim, Eval, Function, Inst, InstData, Module, Name, Scalar, Style, Traits, Type, Value,
-    verify_function,
+    Array, ArrayExpr, Attr, Block, Dim, Eval, Function, Inst, InstData, Module, Name, Scalar, Style, Traits, Type,
+    Value, verify_function,
 };
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::sync::Arc;
 use together::packs_bools;
 
 /// Plans a function and all that it calls.
@@ -415,26 +417,53 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
             Some(text) => Some(text.parse().map_err(|why: ScheduleError| self.refuse(data, &why.to_string()))?),
             None => None,
         };
-        Ok(match self.launch(data, meaning, schedule) {
+        let expr = match self.expression(data, meaning) {
+            Ok(expr) => expr,
+            Err(why) => {
+                self.remark(data, Instead::Reference, &why);
+                return Ok(by_meaning(meaning));
+            }
+        };
+        let types: Vec<Type> = data.args.iter().map(|&v| self.func.ty(v).clone()).collect();
+        let program = LoopProgram::new(Arc::clone(&expr), types.clone(), self.planner.codegens.clone());
+        Ok(match self.launch(data, &expr, &types, schedule) {
             Err(NoLaunch::Wrong(why)) => return Err(self.refuse(data, &why.to_string())),
             Ok(launch) => {
                 // A scalar is taken out of its buffer, so it can't be computed where the caller wants it.
                 let exit = |v: &Value| self.exits.get(v).copied().filter(|_| self.func.ty(*v).is_array());
                 let exits = data.results.iter().map(exit).collect();
                 let equal = wrap_dot::to_be_equal(self.func, data);
-                StepKind::Kernel(Box::new(KernelStep { launch, exits, equal, row_major: false, meaning }))
+                let fallback = program;
+                StepKind::Kernel(Box::new(KernelStep { launch, exits, equal, row_major: false, fallback, meaning }))
             }
             Err(NoLaunch::None(_)) if let Some(reindex) = self.reindex(data, meaning) => {
                 StepKind::Reindex(Box::new(reindex))
             }
-            Err(NoLaunch::None(why)) => {
-                self.remark(data, Instead::Reference, &why);
-                match meaning {
-                    Meaning::Array(eval) => StepKind::Array(eval),
-                    Meaning::Store(param) => StepKind::Store(param),
-                    Meaning::Assign(eval, _) | Meaning::Packed(eval, _) => StepKind::Array(eval),
+            Err(NoLaunch::None(why)) => match (meaning, program.codegen()) {
+                (Meaning::Array(eval), Ok(codegen)) => {
+                    self.remark(data, Instead::Points(codegen), &why);
+                    let exit = |v: &Value| self.exits.get(v).copied().filter(|_| self.func.ty(*v).is_array());
+                    let exits = data.results.iter().map(exit).collect();
+                    StepKind::Program(Box::new(ProgramStep { program, exits, meaning: eval }))
                 }
-            }
+                (_, refused) => {
+                    let why = refused.err().map_or(why.clone(), |refused| format!("{why}; {refused}"));
+                    self.remark(data, Instead::Reference, &why);
+                    by_meaning(meaning)
+                }
+            },
+        })
+    }
+
+    /// The expression that an instruction computes; else why there is none.
+    fn expression(&self, data: &InstData, meaning: Meaning) -> Result<Arc<ArrayExpr>, String> {
+        Ok(match (meaning, data.attrs.expr()) {
+            (Meaning::Store(_), _) => Arc::new(wrap_store(self.func, data)?),
+            (_, Some(expr)) if data.op == ARRAYEXPR => Arc::clone(expr),
+            _ => Arc::new(match wrap_reduction(self.func, data).or_else(|| wrap_dot(self.func, data)) {
+                Some(reduction) => reduction?,
+                None => wrap(self.planner.module, self.func, data)?,
+            }),
         })
     }
 
@@ -451,26 +480,16 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
     }
 
     /// The compiled kernel of an instruction; else why there is none.
-    fn launch(&mut self, data: &InstData, meaning: Meaning, schedule: Option<Schedule>) -> Result<Launch, NoLaunch> {
-        let wrapped;
-        let expr = match (meaning, data.attrs.expr()) {
-            (Meaning::Store(_), _) => {
-                wrapped = wrap_store(self.func, data)?;
-                &wrapped
-            }
-            (_, Some(expr)) if data.op == ARRAYEXPR => expr,
-            _ => {
-                wrapped = match wrap_reduction(self.func, data).or_else(|| wrap_dot(self.func, data)) {
-                    Some(reduction) => reduction?,
-                    None => wrap(self.planner.module, self.func, data)?,
-                };
-                &wrapped
-            }
-        };
-        let types: Vec<Type> = data.args.iter().map(|&v| self.func.ty(v).clone()).collect();
+    fn launch(
+        &mut self,
+        data: &InstData,
+        expr: &ArrayExpr,
+        types: &[Type],
+        schedule: Option<Schedule>,
+    ) -> Result<Launch, NoLaunch> {
         let lowered = match schedule.as_ref().and_then(|schedule| schedule.order.as_ref()) {
-            Some(order) => lower_in_order(expr, &types, order),
-            None => lower(expr, &types),
+            Some(order) => lower_in_order(expr, types, order),
+            None => lower(expr, types),
         };
         let mut lowered = lowered.map_err(|e| e.reason)?;
         if let Some(schedule) = schedule {
@@ -596,6 +615,14 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
 
     fn refuse(&self, data: &InstData, why: &str) -> LowerError {
         LowerError::Invalid { message: format!("`@{}`, `{}` at {}: {why}", self.func.name, data.op, data.loc) }
+    }
+}
+
+/// A step that computes by the reference meaning.
+fn by_meaning(meaning: Meaning) -> StepKind {
+    match meaning {
+        Meaning::Store(param) => StepKind::Store(param),
+        Meaning::Array(eval) | Meaning::Assign(eval, _) | Meaning::Packed(eval, _) => StepKind::Array(eval),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The one door to the reference evaluator.
 //!
 //! Two kinds of steps come here: those that have no kernel, which [`Executable::remarks`] names, and those
-//! whose kernel or copy does not fit the operands of a call, which only the call knows. Every evaluation is
+//! whose copy does not fit the operands of a call, or whose operands break a rule, which only the call knows. Every evaluation is
 //! counted by its step, and the second kind leaves its reason, so that no step runs by reference unseen:
 //! [`Executable::reference_steps`].
 
@@ -59,11 +59,27 @@ struct Evaluated {
 
 /// The steps that were evaluated, by function and instruction.
 #[derive(Default)]
-pub(super) struct ByReference(Mutex<FxHashMap<(usize, Inst), Evaluated>>);
+pub(super) struct ByReference {
+    evaluated: Mutex<FxHashMap<(usize, Inst), Evaluated>>,
+    /// Steps that ran their loop program as operands did not fit their kernel: the reason, and the code
+    /// generator.
+    programs: Mutex<FxHashMap<(usize, Inst), (&'static str, &'static str)>>,
+}
 
 impl ByReference {
     fn steps(&self) -> MutexGuard<'_, FxHashMap<(usize, Inst), Evaluated>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.evaluated.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn programs(&self) -> MutexGuard<'_, FxHashMap<(usize, Inst), (&'static str, &'static str)>> {
+        self.programs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that a step ran its loop program, compiled by a code generator, as operands did not fit its kernel.
+    pub(super) fn add_program(&self, function: usize, inst: Inst, why: Why, codegen: &'static str) {
+        if let Why::Unfit(reason) = why {
+            self.programs().entry((function, inst)).or_insert((reason, codegen));
+        }
     }
 
     fn add(&self, function: usize, inst: Inst, why: Why) {
@@ -100,15 +116,27 @@ impl Executable {
         self.inner.by_reference.of(&self.inner.plan).into_iter().map(step).collect()
     }
 
-    /// The steps that have a kernel, or a copy of their own, and that calls ran by the reference meanings
-    /// of their ops nevertheless, since operands did not fit: each once, with the reason.
+    /// The steps that have a kernel, or a copy of their own, and that calls ran otherwise, since operands did
+    /// not fit: each once, with the reason.
     pub fn call_remarks(&self) -> Vec<Remark> {
-        let remark = |(f, _, step, evaluated): (usize, usize, &Step, Evaluated)| {
+        let by_reference = &self.inner.by_reference;
+        let remark = |f: usize, step: &Step, instead: Instead, reason: &str| {
             let (func, loc) = self.place(f, step);
-            let why = format!("{} (found when it was called)", evaluated.unfit?);
-            Some(Remark { func, op: step.op, loc, instead: Instead::Reference, why })
+            Remark { func, op: step.op, loc, instead, why: format!("{reason} (found when it was called)") }
         };
-        self.inner.by_reference.of(&self.inner.plan).into_iter().filter_map(remark).collect()
+        let evaluated = by_reference.of(&self.inner.plan).into_iter();
+        let evaluated = evaluated
+            .filter_map(|(f, number, step, run)| Some((f, number, remark(f, step, Instead::Reference, run.unfit?))));
+        let programs = by_reference.programs();
+        let functions = self.inner.plan.functions.iter().enumerate();
+        let steps = functions.flat_map(|(f, func)| func.steps.iter().enumerate().map(move |(n, step)| (f, n, step)));
+        let points = steps.filter_map(|(f, number, step)| {
+            let (reason, codegen) = programs.get(&(f, step.inst))?;
+            Some((f, number, remark(f, step, Instead::Points(codegen), reason)))
+        });
+        let mut all: Vec<_> = evaluated.chain(points).collect();
+        all.sort_by_key(|(f, number, _)| (*f, *number));
+        all.into_iter().map(|(.., remark)| remark).collect()
     }
 
     /// The function of a step, and where that was written.

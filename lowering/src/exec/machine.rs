@@ -159,6 +159,7 @@ impl<'e> Machine<'e> {
             StepKind::Join(join) => self.join(act, step, *join)?,
             StepKind::Pick(pick) => self.pick(act, step, *pick)?,
             StepKind::Reindex(reindex) => self.reindex(act, step, reindex)?,
+            StepKind::Program(program) => self.program_step(act, step, program)?,
             StepKind::Array(eval) => self.array(act, step, *eval, Why::Planned)?,
             StepKind::Store(param) => self.store(act, step, *param, Why::Planned)?,
             StepKind::Free => {}

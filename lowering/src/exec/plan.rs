@@ -6,6 +6,7 @@
 use super::assemble::Assemble;
 use super::join::Join;
 use super::launch::Launch;
+use super::loop_program::{LoopProgram, ProgramStep};
 use super::parts::Update;
 use super::pick::Pick;
 use super::reindex::Reindex;
@@ -119,6 +120,8 @@ pub enum StepKind {
     Pick(Pick),
     /// Reads elements elsewhere, beyond the ends or at quotients and remainders of indices.
     Reindex(Box<Reindex>),
+    /// Runs a loop program.
+    Program(Box<ProgramStep>),
     /// Computes whole values by the op's reference meaning.
     Array(ArrayEval),
     /// Writes the second operand into the first; holds the parameter that this is, if it is one.
@@ -163,7 +166,9 @@ pub struct KernelStep {
     pub equal: SmallVec<[[(usize, usize); 2]; 1]>,
     /// Results are laid out row by row.
     pub row_major: bool,
-    /// What the step is without a kernel, which tells what is wrong.
+    /// The loop program for calls whose operands do not fit the kernel.
+    pub fallback: LoopProgram,
+    /// The meaning of the step, which finds the error of operands that break a rule.
     pub meaning: Meaning,
 }
 

@@ -39,6 +39,7 @@ impl fmt::Display for Step {
         match &self.kind {
             StepKind::Scalar(_) => write!(f, "scalar {}", self.op)?,
             StepKind::Kernel(_) => write!(f, "kernel {}", self.op)?,
+            StepKind::Program(_) => write!(f, "program {}", self.op)?,
             StepKind::View(_) => write!(f, "view {}", self.op)?,
             StepKind::Array(ArrayEval::Op) if self.op.traits.contains(Traits::DIRECT) => write!(f, "{}", self.op)?,
             StepKind::Array(ArrayEval::Op) => write!(f, "reference {}", self.op)?,

@@ -135,7 +135,7 @@ impl Machine<'_> {
         let lowered = &kernel.launch.lowered;
         if lowered.row + 1 >= lowered.kernel.axes {
             let why = self.why_unfit(act, step, kernel);
-            return self.array(act, step, eval, why);
+            return self.program(act, step, (&kernel.fallback, &kernel.exits), (eval, why));
         }
         let mut lent: SmallVec<[(Slot, Held); 2]> = SmallVec::new();
         for &slot in &step.args {
@@ -151,7 +151,7 @@ impl Machine<'_> {
             Some(extent) => self.run_kernel(act, step, kernel, extent),
             None => {
                 let why = self.why_unfit(act, step, kernel);
-                self.array(act, step, eval, why)
+                self.program(act, step, (&kernel.fallback, &kernel.exits), (eval, why))
             }
         };
         for (slot, held) in lent {

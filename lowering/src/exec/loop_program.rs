@@ -1,0 +1,247 @@
+//! Steps that run loop programs: expressions without a kernel, and calls whose operands do not fit a kernel.
+//!
+//! A program has variants, which differ in the tests that they make at each point ([`Checks`]). A variant is
+//! compiled when a call needs it.
+
+use super::backend::CodeGens;
+use super::by_reference::Why;
+use super::fresh::Fresh;
+use super::launch::{operands, symbol};
+use super::machine::{Activation, Machine};
+use super::plan::{ArrayEval, Step};
+use super::value::{Held, Shape, fill_elements, row_major};
+use crate::kernel::{CompiledKernel, Part};
+use crate::lower::Strided;
+use crate::lower::program::{Checks, LoweredProgram, ProgramBuffer, ProgramParam, ProgramSpace, bind, lower_program};
+use rewright_ir::{ArrayExpr, DType, EvalError, Name, Type};
+use smallvec::SmallVec;
+use std::sync::{Arc, OnceLock};
+
+/// The loop program of an expression.
+pub struct LoopProgram {
+    expr: Arc<ArrayExpr>,
+    /// The types of the instruction's operands.
+    types: Vec<Type>,
+    codegens: CodeGens,
+    /// By [`Checks`]; an error if no code generator compiles it.
+    variants: [OnceLock<Result<Variant, String>>; 4],
+}
+
+/// A variant that is ready to run.
+struct Variant {
+    lowered: LoweredProgram,
+    codegen: &'static str,
+    compiled: Box<dyn CompiledKernel>,
+}
+
+impl LoopProgram {
+    /// The program of an expression whose instruction has operands of these types.
+    pub(super) fn new(expr: Arc<ArrayExpr>, types: Vec<Type>, codegens: CodeGens) -> LoopProgram {
+        LoopProgram { expr, types, codegens, variants: Default::default() }
+    }
+
+    /// The name of the code generator that compiles it; else the reason that none does.
+    pub(super) fn codegen(&self) -> Result<&'static str, String> {
+        self.variant(Checks::default()).map(|variant| variant.codegen).map_err(Clone::clone)
+    }
+
+    fn variant(&self, checks: Checks) -> Result<&Variant, &String> {
+        let number = usize::from(checks.positions) + 2 * usize::from(checks.writes);
+        self.variants[number].get_or_init(|| self.compile(checks)).as_ref()
+    }
+
+    fn compile(&self, checks: Checks) -> Result<Variant, String> {
+        let lowered = lower_program(&self.expr, &self.types, checks).map_err(|why| why.reason)?;
+        let mut refused = "there is no code generator".to_string();
+        for codegen in &self.codegens {
+            match codegen.compile_program(&lowered.program) {
+                Ok(compiled) => return Ok(Variant { lowered, codegen: codegen.name(), compiled }),
+                Err(why) => refused = why.to_string(),
+            }
+        }
+        Err(refused)
+    }
+}
+
+impl std::fmt::Debug for LoopProgram {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LoopProgram").finish_non_exhaustive()
+    }
+}
+
+/// A step that runs a loop program.
+#[derive(Debug)]
+pub struct ProgramStep {
+    /// The program.
+    pub program: LoopProgram,
+    /// For each result, its position among the function's results if the block ends by returning it.
+    pub exits: SmallVec<[Option<u32>; 1]>,
+    /// The meaning of the step, which finds the error of operands that break a rule.
+    pub meaning: ArrayEval,
+}
+
+/// Why the reference evaluator runs a step that has a loop program.
+const UNFIT: Why = Why::Unfit("its operands break a rule of the expression, or its index space is too large");
+
+impl Machine<'_> {
+    /// Runs a loop program. If the operands break a rule, the reference evaluator finds the error.
+    pub(super) fn program(
+        &self,
+        act: &mut Activation<'_, '_>,
+        step: &Step,
+        (program, exits): (&LoopProgram, &[Option<u32>]),
+        (eval, why): (ArrayEval, Why),
+    ) -> Result<(), EvalError> {
+        let steps = self.steps_left();
+        match self.run_program(act, step, program, exits)? {
+            Some(results) => {
+                for (def, held) in step.defs.iter().zip(results) {
+                    self.put(act.frame, def.slot, held)?;
+                }
+                if why != UNFIT {
+                    let codegen = program.codegen().unwrap_or_default();
+                    self.exec.by_reference.add_program(act.number, step.inst, why, codegen);
+                }
+                Ok(())
+            }
+            None => {
+                self.undone::<()>(steps);
+                self.array(act, step, eval, why)
+            }
+        }
+    }
+
+    /// The results of a loop program; `None` if the operands break a rule.
+    fn run_program(
+        &self,
+        act: &mut Activation<'_, '_>,
+        step: &Step,
+        program: &LoopProgram,
+        exits: &[Option<u32>],
+    ) -> Result<Option<Vec<Held>>, EvalError> {
+        let symbols = |name: Name| symbol(act.plan, act.frame, name);
+        let space = bind(&program.expr, &operands(act.frame, step), &symbols);
+        let Some(space) = space else { return Ok(None) };
+        let fits = step.defs.iter().zip(&space.results);
+        if !{ fits }.all(|(def, (shape, _))| act.frame.admits(&def.dims, shape, Some(def.value))) {
+            return Ok(None);
+        }
+        let Ok(variant) = program.variant(space.checks) else { return Ok(None) };
+        self.points(space.points)?;
+        let mut rooms: Vec<Fresh> = Vec::new();
+        for (number, (out, (shape, fill))) in program.expr.outs.iter().zip(&space.results).enumerate() {
+            let exit = exits.get(number).copied().flatten();
+            let fresh = self.fresh(act, exit, out.dtype, Shape::from(&shape[..]))?;
+            if let Some(fill) = fill {
+                // SAFETY: the room is that of an array of this shape and dtype.
+                unsafe { fill_elements(*fill, out.dtype, shape, &fresh.target) };
+            }
+            rooms.push(fresh);
+        }
+        let mut flags: Vec<(u32, Vec<u8>, SmallVec<[isize; 4]>)> = Vec::new();
+        for buffer in &variant.lowered.buffers {
+            if let ProgramBuffer::Written(number) = *buffer {
+                let shape = &space.results[number as usize].0;
+                self.room(shape, 1)?;
+                flags.push((number, vec![0; shape.iter().product()], row_major(shape, 1)));
+            }
+        }
+        let Some(params) = self.program_params(act, step, variant, &space) else { return Ok(None) };
+        let mut pointers: SmallVec<[*mut u8; 6]> = SmallVec::new();
+        let mut strides: SmallVec<[i64; 16]> = SmallVec::new();
+        let dtypes = variant.lowered.program.caller_buffers();
+        let dtypes = dtypes.map(|(number, _)| variant.lowered.program.buffers[number].dtype);
+        for (buffer, dtype) in variant.lowered.buffers.iter().zip(dtypes) {
+            let mut along = |shape: &[usize], own: &mut dyn Iterator<Item = isize>| {
+                strides
+                    .extend(shape.iter().zip(own).map(|(&extent, stride)| if extent == 1 { 0 } else { stride as i64 }));
+            };
+            match *buffer {
+                ProgramBuffer::Arg(number) => {
+                    let place =
+                        step.args.get(number as usize).and_then(|slot| act.frame.slots[slot.0 as usize].place());
+                    let Some(place) = place.filter(|place| place.dtype == dtype) else { return Ok(None) };
+                    pointers.push(place.pointer.cast_mut());
+                    along(place.shape, &mut place.strides.iter().map(|stride| stride * place.unit));
+                }
+                ProgramBuffer::Result(number) => {
+                    let target = &rooms[number as usize].target;
+                    pointers.push(target.pointer);
+                    along(&space.results[number as usize].0, &mut target.strides.iter().copied());
+                }
+                ProgramBuffer::Written(number) => {
+                    let Some((_, flags, own)) = flags.iter_mut().find(|(of, ..)| *of == number) else {
+                        return Ok(None);
+                    };
+                    pointers.push(flags.as_mut_ptr());
+                    along(&space.results[number as usize].0, &mut own.iter().copied());
+                }
+            }
+        }
+        // SAFETY: there are an address for each buffer, a stride for each dim and a word for each parameter.
+        // Operands have the dtypes that the program reads, and are valid to read while the frame holds them;
+        // results and flags have room for all elements of their shapes, and overlap nothing. `bind` proved that
+        // positions are in bounds, or the variant tests them; the extents are those that both know.
+        let status = unsafe { variant.compiled.run(&[], &pointers, &strides, &params) };
+        if status.failed != 0 {
+            return Ok(None);
+        }
+        self.buffers.borrow_mut().stats.kernels += 1;
+        let mut results = Vec::new();
+        for (room, def) in rooms.into_iter().zip(&step.defs) {
+            // SAFETY: elements that the program does not write are filled: `bind` proved that it writes the
+            // others, or the variant has tested that it did.
+            let held = unsafe { room.into_held() };
+            results.push(match &held {
+                Held::Array(array) if def.ty.is_scalar() => match array.get(&[]) {
+                    Some(scalar) => Held::Scalar(scalar),
+                    None => return Ok(None),
+                },
+                _ => held,
+            });
+        }
+        Ok(Some(results))
+    }
+
+    /// The words of the parameters.
+    fn program_params(
+        &self,
+        act: &Activation<'_, '_>,
+        step: &Step,
+        variant: &Variant,
+        space: &ProgramSpace,
+    ) -> Option<SmallVec<[u64; 8]>> {
+        let args = operands(act.frame, step);
+        let extent =
+            |arg: u32, dim: usize| args.get(arg as usize).and_then(|a: &Strided<'_>| a.shape.get(dim)).copied();
+        let word = |(param, &dtype): (&ProgramParam, &DType)| -> Option<u64> {
+            Some(match param {
+                ProgramParam::Scalar(number, part) => {
+                    let slot = step.args.get(*number as usize)?;
+                    let scalar = act.frame.slots[slot.0 as usize].scalar().ok()?;
+                    (scalar.dtype().real() == dtype).then_some(())?;
+                    if *part == Part::Re { scalar.bits().0 } else { scalar.bits().1 }
+                }
+                ProgramParam::ArgExtent(arg, dim) => extent(*arg, *dim)? as u64,
+                ProgramParam::ResultExtent(result, dim) => *space.results.get(*result as usize)?.0.get(*dim)? as u64,
+                ProgramParam::Symbol(name) => symbol(act.plan, act.frame, *name)? as u64,
+                // They broadcast, as `bind` found.
+                ProgramParam::Broadcast(sources) => {
+                    let extents = sources.iter().map(|&(arg, dim)| extent(arg, dim).unwrap_or(1));
+                    extents.fold(1, |all, extent| if all == 1 { extent } else { all }) as u64
+                }
+            })
+        };
+        variant.lowered.params.iter().zip(&variant.lowered.program.params).map(word).collect()
+    }
+
+    /// Runs the loop program of a step; otherwise, the step's reference meaning.
+    pub(super) fn program_step(
+        &self,
+        act: &mut Activation<'_, '_>,
+        step: &Step,
+        program: &ProgramStep,
+    ) -> Result<(), EvalError> {
+        self.program(act, step, (&program.program, &program.exits), (program.meaning, UNFIT))
+    }
+}

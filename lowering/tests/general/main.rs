@@ -1,0 +1,66 @@
+//! Random array expressions of full generality, on every backend: results and errors are those of the reference
+//! evaluator, and no step runs by it.
+//!
+//! `REWRIGHT_EXPRESSIONS=200000 cargo test -p rewright-lowering --test general` runs more of them;
+//! `REWRIGHT_SEED` selects others.
+
+#[path = "../support/bits.rs"]
+mod bits;
+mod generate;
+
+use bits::bits;
+use generate::Generated;
+use rewright_ir::text::parse_module;
+use rewright_ir::{Datum, EvalError};
+use rewright_lowering::exec::{Arg, Backend, Executable, Instead, Options, Results};
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// The first function of a text, on a backend; `None` if the verifier refuses the text.
+fn compile(text: &str, backend: Backend) -> Option<Executable> {
+    let module = parse_module(text, "random").ok()?;
+    let name = module.functions().next()?.name;
+    Some(Executable::compile(&module, name, Options { backend, ..Options::default() }).expect("it compiles"))
+}
+
+fn same(found: &Result<Results, EvalError>, wanted: &Result<Results, EvalError>) -> bool {
+    match (found, wanted) {
+        (Ok(found), Ok(wanted)) => {
+            let one = |datum: &Datum| (datum.ty(), bits(datum));
+            found.len() == wanted.len() && found.iter().zip(wanted).all(|(a, b)| one(a) == one(b))
+        }
+        (Err(found), Err(wanted)) => found.to_string() == wanted.to_string(),
+        _ => false,
+    }
+}
+
+#[test]
+fn random_expressions_agree() {
+    let (count, seed) = (number("REWRIGHT_EXPRESSIONS", 3000), number("REWRIGHT_SEED", 1));
+    let backends: Vec<Backend> = Backend::available().filter(|b| *b != Backend::Reference).collect();
+    let (mut valid, mut succeeded, mut index) = (0, 0, 0);
+    while valid < count {
+        index += 1;
+        assert!(index < 20 * count + 1000, "{valid} of {index} expressions are valid");
+        let Generated { text, args } = generate::expression(seed.wrapping_mul(1 << 32).wrapping_add(index));
+        let Some(reference) = compile(&text, Backend::Reference) else { continue };
+        valid += 1;
+        let lent: Vec<Arg<'_>> = args.iter().map(Arg::from).collect();
+        let wanted = reference.call(&lent);
+        succeeded += u64::from(wanted.is_ok());
+        let shown = || -> String { args.iter().map(|arg| format!("{}: {arg}\n", arg.ty())).collect() };
+        for &backend in &backends {
+            let Some(f) = compile(&text, backend) else { continue };
+            let by_reference = f.remarks().iter().find(|remark| remark.instead == Instead::Reference);
+            assert_eq!(by_reference, None, "{backend:?}\n{text}");
+            let found = f.call(&lent);
+            assert!(same(&found, &wanted), "expression {index}, {backend:?}\n{text}{}{found:?}\n{wanted:?}", shown());
+            let steps = f.reference_steps();
+            assert!(wanted.is_err() || steps.is_empty(), "expression {index}, {backend:?}\n{text}{}{steps:?}", shown());
+        }
+    }
+    println!("{valid} of {index} expressions are valid, {succeeded} of them have results");
+    assert!(succeeded * 3 > valid, "only {succeeded} of {valid} expressions have results");
+}
