@@ -143,7 +143,7 @@ impl<'a> MatchCx<'a> {
             ValueDef::Const(_) => true,
             ValueDef::Param(block, _) if Some(block) == home => true,
             ValueDef::Result(def, _) if func.block_of(def) == home => func.comes_before(def, inst),
-            _ => self.dominators().value_reaches(func, value, inst),
+            _ => self.dominators().value_dominates(func, value, inst),
         }
     }
     /// True if [`Rewriter::replace`](crate::Rewriter::replace) would accept these values for the

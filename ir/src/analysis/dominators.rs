@@ -3,7 +3,9 @@
 //! The algorithm is that of Lengauer and Tarjan ("A fast algorithm for finding dominators in a flowgraph",
 //! 1979) with path compression, O(m log n). The simpler algorithm of Cooper, Harvey and Kennedy (2001) is
 //! faster on small graphs. But it is quadratic on a long chain of blocks that all branch to one exit, as
-//! checks after every operation produce.
+//! checks after every operation produce. Semi-NCA (Georgiadis, "Linear-Time Algorithms for Dominators and
+//! Related Problems", 2005) has the same semidominators, and walks up the tree from each block's parent to
+//! find its dominator. It is simpler and usually as fast, but quadratic in the worst case, so it is not used.
 
 use crate::function::{Block, Function, Inst, Value, ValueDef};
 use slotmap::SecondaryMap;
@@ -91,8 +93,10 @@ impl Dominators {
             }
         }
     }
-    /// True if the definition of the value dominates `inst`. Constants dominate everything.
-    pub fn value_reaches(&self, func: &Function, value: Value, inst: Inst) -> bool {
+    /// True if the definition of the value dominates `inst`: it is usable there. Constants dominate every
+    /// linked instruction. In an unreachable block every linked definition dominates, even a later one of the
+    /// same block. False if `inst`, or the instruction that defines the value, is not linked.
+    pub fn value_dominates(&self, func: &Function, value: Value, inst: Inst) -> bool {
         let Some(at) = func.block_of(inst) else { return false };
         match func.def(value) {
             ValueDef::Const(_) => true,
@@ -182,15 +186,20 @@ impl Search {
     }
 }
 
-/// The forest of Lengauer and Tarjan: `eval` returns the vertex of least semidominator on the path to the
-/// root.
+/// The forest of Lengauer and Tarjan: the edges of the search tree to the vertices that are processed.
 struct Forest {
+    /// A vertex closer to the root of its tree in the forest; none for roots.
     ancestor: Vec<Option<u32>>,
+    /// The vertex of least semidominator on the path from a vertex to its ancestor, without the latter.
     label: Vec<u32>,
+    /// The vertices of the path that is compressed; empty between calls.
     path: Vec<u32>,
 }
 
 impl Forest {
+    /// The vertex of least semidominator on the path from `v` to the root of its tree, without the root.
+    /// Compresses the path: its vertices get the root as their ancestor, and labels for the whole path. So m
+    /// calls take O(m log n) steps together.
     fn eval(&mut self, v: u32, semi: &[u32]) -> u32 {
         let mut at = v;
         while let Some(up) = self.ancestor[at as usize] {

@@ -185,7 +185,7 @@ impl<'a> FunctionVerifier<'a> {
         for inst in func.blocks().flat_map(|b| func.insts(b)) {
             let data = func.inst(inst);
             for value in data.uses() {
-                if !dominators.value_reaches(func, value, inst) {
+                if !dominators.value_dominates(func, value, inst) {
                     let label = self.label(value);
                     let message = format!("`{}` uses {label}, which is not defined on every path to it", data.op);
                     let help =

@@ -90,8 +90,8 @@ impl Rewriter<'_> {
             }
             _ if self.touched.known_uses.contains(&(block, value)) => true,
             // If branches were only removed, earlier dominance still holds.
-            _ if !self.touched.edges => self.analyses.dominators(self.func).value_reaches(self.func, value, inst),
-            _ => dominators.get_or_init(|| Dominators::of(self.func)).value_reaches(self.func, value, inst),
+            _ if !self.touched.edges => self.analyses.dominators(self.func).value_dominates(self.func, value, inst),
+            _ => dominators.get_or_init(|| Dominators::of(self.func)).value_dominates(self.func, value, inst),
         }
     }
 
