@@ -1,7 +1,11 @@
-//! The optimizer's time grows linearly with the function, whatever its shape, and nothing recurses.
+//! The time of the optimizer and the verifier grows linearly with the function, whatever its shape, and
+//! nothing recurses.
 
 use cpu_time::ThreadTime;
-use rewright_ir::{Arg, Attr, Attrs, DType, Dim, FuncBuilder, Module, Name, Type, Value};
+use rewright_ir::{
+    Arg, Attr, Attrs, DType, Dim, FuncBuilder, Function, Loc, Module, Name, Target, Type, Value, registry,
+    verify_function,
+};
 use rewright_rewrites::{NoObserver, Options, Pipeline};
 use std::time::Duration;
 
@@ -71,7 +75,7 @@ fn totals(b: &mut FuncBuilder<'_>, n: usize) -> Vec<Value> {
     (0..n / 3).map(|i| of(b, i)).collect()
 }
 
-/// `n` ops of one value, every other one returned: what reads it is put together, a few at a time.
+/// `n` ops of one value, every other one returned: its readers are fused, a few at a time.
 fn answers(b: &mut FuncBuilder<'_>, n: usize) -> Vec<Value> {
     let of = |b: &mut FuncBuilder<'_>, i: usize| {
         let moved = b.op("add", [Arg::from(b.param(0)), Arg::from(i as f64 + 0.5)]).expect("floats");
@@ -103,7 +107,8 @@ fn groups_of(b: &mut FuncBuilder<'_>, n: usize, length: usize) -> Vec<Value> {
     total.into_iter().collect()
 }
 
-/// `n` ops: products of one matrix, summed along rows, and the sums added up: what adds them reads very many.
+/// `n` ops: products of one matrix, summed along rows, and the sums added up. The additions read very many
+/// values.
 fn rows(b: &mut FuncBuilder<'_>, n: usize) -> Vec<Value> {
     let mut total = None;
     for i in 0..n / 3 {
@@ -183,5 +188,41 @@ fn time_an_op_stays_the_same_from_a_thousand_ops_to_a_hundred_thousand() {
             large < SLACK * small,
             "{name} grows faster than linearly: {small:.0}, {medium:.0}, {large:.0} ns an op"
         );
+    }
+}
+
+/// `n` blocks without names, each of which jumps to the next one. If `broken`, the jumps have an argument
+/// too many, so each is an error that names a block.
+fn blocks(n: usize, broken: bool) -> Function {
+    let mut func = FuncBuilder::new("f", &[("x", Type::scalar(DType::F64))], Vec::new()).finish();
+    let x = func.params()[0];
+    let [jump, ret] = ["jump", "ret"].map(|op| registry().op(op).expect("a known op"));
+    let mut last = func.entry().expect("a block");
+    for _ in 0..n {
+        let block = func.create_block(None);
+        let target = Target { block, args: broken.then_some(x).into_iter().collect() };
+        let inst = func.create_inst(jump, [], Attrs::new(), [target], Default::default(), Loc::default());
+        func.append(last, inst);
+        last = block;
+    }
+    let end = func.create_inst(ret, [], Attrs::new(), [], Default::default(), Loc::default());
+    func.append(last, end);
+    func
+}
+
+#[test]
+fn verification_of_many_unnamed_blocks_takes_linear_time() {
+    for broken in [false, true] {
+        let measure = |n: usize| {
+            let func = blocks(n, broken);
+            let began = ThreadTime::now();
+            let errors = verify_function(&func, None).err().map_or(0, |errors| errors.0.len());
+            assert_eq!(errors, if broken { n } else { 0 });
+            began.elapsed().as_secs_f64() * 1e9 / n as f64
+        };
+        let best = |n: usize| (0..3).map(|_| measure(n)).fold(f64::INFINITY, f64::min);
+        let (small, large) = (best(SIZES[0]), best(SIZES[2]));
+        println!("broken: {broken}: {small:.0}, {large:.0} ns a block");
+        assert!(large < SLACK * small, "verification grows faster than linearly: {small:.0}, {large:.0} ns a block");
     }
 }

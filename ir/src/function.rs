@@ -1,11 +1,13 @@
 //! Functions: entities in `slotmap` arenas, blocks with parameters, an ordered layout, and use counts.
 //!
-//! Every change goes through a few primitives, each of which can be recorded and undone; see
-//! [`Function::begin`]. No observable result depends on keys: print, compare and iterate in layout order.
+//! Every change of blocks, instructions and values goes through a few primitives, each of which can be
+//! recorded and undone; see [`Function::begin`]. The public fields are not recorded. No observable result
+//! depends on keys: print, compare and iterate in layout order.
 
 mod edit;
 mod entity;
 mod inst_data;
+mod integrity;
 mod journal;
 mod labels;
 mod layout;
@@ -141,6 +143,9 @@ impl Function {
         self.linked
     }
     /// An instruction.
+    ///
+    /// # Panics
+    /// If the instruction was removed; see [`linked_inst`](Function::linked_inst).
     #[inline]
     pub fn inst(&self, inst: Inst) -> &InstData {
         &self.insts[inst].data
@@ -155,12 +160,18 @@ impl Function {
     pub fn block_of(&self, inst: Inst) -> Option<Block> {
         self.insts.get(inst).and_then(|e| e.node.block)
     }
-    /// The instruction after.
+    /// The instruction after; none for the last one of a block, and for unlinked ones.
+    ///
+    /// # Panics
+    /// If the instruction was removed.
     #[inline]
     pub fn next_inst(&self, inst: Inst) -> Option<Inst> {
         self.insts[inst].node.next
     }
-    /// The instruction before.
+    /// The instruction before; none for the first one of a block, and for unlinked ones.
+    ///
+    /// # Panics
+    /// If the instruction was removed.
     #[inline]
     pub fn prev_inst(&self, inst: Inst) -> Option<Inst> {
         self.insts[inst].node.prev
@@ -177,6 +188,9 @@ impl Function {
         self.values.contains_key(value)
     }
     /// A value's type.
+    ///
+    /// # Panics
+    /// If the value was removed; see [`has_value`](Function::has_value).
     #[inline]
     pub fn ty(&self, value: Value) -> &Type {
         &self.values[value].ty

@@ -1,20 +1,27 @@
 //! The order of instructions in a block, after arbitrary insertions, moves and removals.
 
 use proptest::prelude::*;
-use rewright_ir::{DType, FuncBuilder, Inst, Type};
+use rewright_ir::{DType, FuncBuilder, Function, Inst, Type, print_function};
 
-/// Applies steps, each at a relative position from 0 to 1, and compares the order and `comes_before` with a
-/// plain list.
-fn check(steps: &[(u8, f64)]) {
+/// A function of one block, and its instructions.
+fn function() -> (Function, Vec<Inst>) {
     let mut b = FuncBuilder::new("f", &[("x", Type::scalar(DType::F64))], vec![]);
     let x = b.param(0);
-    let neg = b.op("neg", [x]).expect("a number");
+    b.op("neg", [x]).expect("a number");
     b.ret([] as [rewright_ir::Value; 0]).expect("no results");
-    let mut func = b.finish();
-    let block = func.entry().expect("a block");
-    let first = func.def_inst(neg).expect("an instruction");
-    let (op, ty) = (func.inst(first).op, Type::scalar(DType::F64));
-    let mut list: Vec<Inst> = func.insts(block).collect();
+    let func = b.finish();
+    let list = insts(&func);
+    (func, list)
+}
+
+fn insts(func: &Function) -> Vec<Inst> {
+    func.insts(func.entry().expect("a block")).collect()
+}
+
+/// Applies steps, each at a relative position from 0 to 1, to a function and to a plain list.
+fn apply(func: &mut Function, list: &mut Vec<Inst>, steps: &[(u8, f64)]) {
+    let op = rewright_ir::registry().op("neg").expect("a known op");
+    let (x, ty) = (func.params()[0], Type::scalar(DType::F64));
     for &(kind, place) in steps {
         // The terminator stays last.
         let at = (place * (list.len() - 1) as f64) as usize;
@@ -37,7 +44,14 @@ fn check(steps: &[(u8, f64)]) {
             }
         }
     }
-    assert_eq!(func.insts(block).collect::<Vec<_>>(), list);
+}
+
+/// Compares the order and `comes_before` with a plain list.
+fn check(steps: &[(u8, f64)]) {
+    let (mut func, mut list) = function();
+    apply(&mut func, &mut list, steps);
+    assert_eq!(func.check_integrity(), Ok(()));
+    assert_eq!(insts(&func), list);
     for pair in list.windows(2) {
         assert!(func.comes_before(pair[0], pair[1]) && !func.comes_before(pair[1], pair[0]));
     }
@@ -48,6 +62,40 @@ proptest! {
     fn comes_before_agrees_with_the_list(steps in prop::collection::vec((0u8..6, 0.0..1.0), 0..400)) {
         check(&steps);
     }
+
+    #[test]
+    fn rollback_restores_the_function(
+        before in prop::collection::vec((0u8..6, 0.0..1.0), 0..40),
+        during in prop::collection::vec((0u8..6, 0.0..1.0), 0..40),
+    ) {
+        let (mut func, mut list) = function();
+        apply(&mut func, &mut list, &before);
+        let text = print_function(&func);
+        func.begin();
+        apply(&mut func, &mut list.clone(), &during);
+        // Every instruction uses the result of the first, then a parameter of a new block.
+        let first = func.inst(insts(&func)[0]).results.first().copied();
+        let block = func.create_block(None);
+        let param = func.add_block_param(block, Type::scalar(DType::F32));
+        func.set_type(param, Type::scalar(DType::F64));
+        let x = func.params()[0];
+        first.into_iter().chain([param]).fold(x, |old, new| {
+            func.replace_all_uses(old, new);
+            new
+        });
+        assert_eq!(func.check_integrity(), Ok(()));
+        func.rollback();
+        assert_eq!(func.check_integrity(), Ok(()));
+        assert_eq!((insts(&func), print_function(&func)), (list, text));
+    }
+}
+
+#[test]
+#[should_panic(expected = "transactions are not nested")]
+fn transactions_are_not_nested() {
+    let (mut func, _) = function();
+    func.begin();
+    func.begin();
 }
 
 #[test]

@@ -107,14 +107,18 @@ impl Function {
         inst
     }
 
-    /// Appends an instruction to a block.
+    /// Appends an unlinked instruction to a block.
     pub fn append(&mut self, block: Block, inst: Inst) {
+        debug_assert!(self.has_block(block), "the block is not in the layout");
+        debug_assert!(!self.is_linked(inst), "the instruction is in a block already");
         self.link(inst, block, None);
         self.record(Undo::Linked(inst));
     }
 
-    /// Inserts an instruction before another one.
+    /// Inserts an unlinked instruction before a linked one.
     pub fn insert_before(&mut self, at: Inst, inst: Inst) {
+        debug_assert!(self.is_linked(at), "the instruction to insert before is in no block");
+        debug_assert!(!self.is_linked(inst), "the instruction is in a block already");
         if let Some(block) = self.block_of(at) {
             self.link(inst, block, Some(at));
             self.record(Undo::Linked(inst));
@@ -123,6 +127,8 @@ impl Function {
 
     /// Moves a linked instruction before another one.
     pub fn move_before(&mut self, at: Inst, inst: Inst) {
+        debug_assert!(self.is_linked(at), "the instruction to move before is in no block");
+        debug_assert!(self.is_linked(inst), "the instruction is in no block");
         if at != inst {
             self.unlink_recorded(inst);
             self.insert_before(at, inst);
@@ -139,9 +145,12 @@ impl Function {
         }
     }
 
-    /// Replaces one use. Slots count operands first, then branch arguments.
+    /// Replaces one use. Slots count operands first, then branch arguments; `index` must be one of them.
     pub fn set_use(&mut self, inst: Inst, index: usize, value: Value) {
-        let Some(slot) = self.insts[inst].data.uses_mut().nth(index) else { return };
+        let Some(slot) = self.insts[inst].data.uses_mut().nth(index) else {
+            debug_assert!(false, "the instruction has no slot {index}");
+            return;
+        };
         let old = std::mem::replace(slot, value);
         if old == value {
             return;

@@ -1,12 +1,21 @@
 //! Transactions: a journal that records the inverse of every primitive mutation, and the rollback.
+//!
+//! The journal does not record the public fields of a function: its name, result types, location, and
+//! whether it is untyped. A constant that is created in a transaction stays in the pool after a rollback;
+//! without uses it has no effect.
 
 use super::Function;
 use super::storage::Undo;
 
 impl Function {
     /// Starts recording changes, until [`commit`](Function::commit) or [`rollback`](Function::rollback).
+    /// Transactions are not nested.
+    ///
+    /// # Panics
+    /// If a transaction has begun already.
     pub fn begin(&mut self) {
-        self.journal.get_or_insert_with(|| std::mem::take(&mut self.journal_room));
+        assert!(self.journal.is_none(), "transactions are not nested");
+        self.journal = Some(std::mem::take(&mut self.journal_room));
     }
     /// The number of changes recorded since [`begin`](Function::begin).
     pub fn pending_changes(&self) -> usize {
@@ -25,7 +34,8 @@ impl Function {
         }
         self.journal_room = journal;
     }
-    /// Undoes the recorded changes, latest first, and restores the state at [`begin`](Function::begin).
+    /// Undoes the recorded changes, latest first. Restores the blocks, instructions and values at
+    /// [`begin`](Function::begin), but not the public fields. Constants that are new stay in the pool.
     pub fn rollback(&mut self) {
         for undo in self.journal.take().unwrap_or_default().into_iter().rev() {
             match undo {

@@ -1,4 +1,9 @@
 //! The order of instructions in blocks: a linked list with positions, which compare in constant time.
+//!
+//! Positions rise strictly along a block, so `comes_before` compares two numbers. An appended instruction
+//! gets the last position plus [`GAP`], an inserted one the middle between its neighbours. If there is no
+//! number between them, the positions around it are redistributed. Positions of different blocks are
+//! unrelated.
 
 use super::storage::{Node, Undo};
 use super::{Block, Function, Inst, Value};
@@ -14,6 +19,8 @@ impl Function {
         Insts { func: self, next: self.blocks[block].first, back: self.blocks[block].last }
     }
 
+    /// Puts an unlinked instruction before `next`, or at the end of the block, and counts its uses. Records
+    /// nothing.
     pub(super) fn link(&mut self, inst: Inst, block: Block, next: Option<Inst>) {
         let prev = match next {
             Some(n) => self.insts[n].node.prev,
@@ -21,7 +28,7 @@ impl Function {
         };
         let low = prev.map_or(0, |p| self.insts[p].node.position);
         let position = match next {
-            None => low + GAP,
+            None => low.saturating_add(GAP),
             Some(n) => low.midpoint(self.insts[n].node.position),
         };
         self.insts[inst].node = Node { block: Some(block), prev, next, position };
@@ -66,18 +73,33 @@ impl Function {
                 (last, count) = (next, count + 1);
             }
             if count as f64 <= room {
-                let step = width / count;
-                let mut next = Some(first);
-                for n in 0..count {
-                    let Some(inst) = next else { return };
-                    self.insts[inst].node.position = base + n * step;
-                    next = self.insts[inst].node.next;
-                }
-                return;
+                return self.distribute(first, count, base, width / count);
             }
+        }
+        self.renumber(inst);
+    }
+
+    /// Numbers the whole block of an instruction anew, with gaps between all positions.
+    fn renumber(&mut self, inst: Inst) {
+        let Some(block) = self.block_of(inst) else { return };
+        let Some(first) = self.blocks[block].first else { return };
+        let count = self.insts(block).count() as u64;
+        self.distribute(first, count, GAP, GAP);
+    }
+
+    /// Gives `count` instructions from `first` on the positions `base`, `base + step`, and so on.
+    fn distribute(&mut self, first: Inst, count: u64, base: u64, step: u64) {
+        let mut next = Some(first);
+        for n in 0..count {
+            let Some(inst) = next else { return };
+            let node = &mut self.insts[inst].node;
+            node.position = base + n * step;
+            next = node.next;
         }
     }
 
+    /// Takes an instruction out of its block, and no longer counts its uses. Returns the block and the
+    /// instruction after it; `None` if it was not linked. Records nothing.
     pub(super) fn unlink(&mut self, inst: Inst) -> Option<(Block, Option<Inst>)> {
         let node = std::mem::take(&mut self.insts[inst].node);
         let block = node.block?;
@@ -97,6 +119,7 @@ impl Function {
         Some((block, node.next))
     }
 
+    /// Takes an instruction out of its block, and records in the journal how to put it back.
     pub(super) fn unlink_recorded(&mut self, inst: Inst) {
         if let Some((block, next)) = self.unlink(inst) {
             self.record(Undo::Unlinked(inst, block, next));
@@ -135,5 +158,37 @@ impl DoubleEndedIterator for Insts<'_> {
             self.back = self.func.prev_inst(inst);
         }
         Some(inst)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{FuncBuilder, Type};
+
+    /// Positions at the end of the range of numbers, which no practical number of insertions reaches.
+    #[test]
+    fn the_largest_positions_are_redistributed() {
+        let mut b = FuncBuilder::new("f", &[("x", Type::scalar(crate::DType::F64))], vec![]);
+        let mut last = b.param(0);
+        for _ in 0..5 {
+            last = b.op("neg", [last]).expect("a number");
+        }
+        let mut func = b.finish();
+        let block = func.entry().expect("a block");
+        let insts: Vec<Inst> = func.insts(block).collect();
+        for (n, &inst) in insts.iter().rev().enumerate() {
+            func.insts[inst].node.position = u64::MAX - n as u64;
+        }
+        let data = func.inst(insts[0]).clone();
+        for at in [None, Some(insts[4]), Some(insts[0])] {
+            let types = [func.ty(last).clone()].into();
+            let inst = func.create_inst(data.op, data.args.iter().copied(), data.attrs.clone(), [], types, data.loc);
+            func.link(inst, block, at);
+            assert_eq!(func.check_integrity(), Ok(()));
+        }
+        func.renumber(insts[0]);
+        assert_eq!(func.check_integrity(), Ok(()));
+        assert_eq!(func.insts(block).count(), 8);
     }
 }

@@ -73,9 +73,9 @@ impl FunctionVerifier<'_> {
 
     fn target(&mut self, data: &InstData, target: &Target) {
         let func = self.func;
-        let label = self.block_label(target.block);
         if !func.has_block(target.block) {
             self.sound = false;
+            let label = self.block_label(target.block);
             return self.error(data.loc, format!("`{}` branches to {label}", data.op), None);
         }
         if func.entry() == Some(target.block) {
@@ -84,12 +84,13 @@ impl FunctionVerifier<'_> {
         }
         let params = func.block_params(target.block);
         if params.len() != target.args.len() {
-            let (want, got) = (params.len(), target.args.len());
+            let (label, want, got) = (self.block_label(target.block), params.len(), target.args.len());
             return self.error(data.loc, format!("{label} takes {want} arguments, got {got}"), None);
         }
         for (i, (&arg, &param)) in target.args.iter().zip(params).enumerate() {
             let (given, wanted) = (func.ty(arg), func.ty(param));
             if !func.untyped && !given.fits(wanted) {
+                let label = self.block_label(target.block);
                 self.error(data.loc, format!("argument {i} of {label} is {given}, its parameter {wanted}"), None);
             }
         }

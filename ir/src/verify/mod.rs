@@ -15,6 +15,9 @@
 //! - Types are known, unless type inference has not run. In that case types are not checked.
 //! - Storage styles are registered.
 //! - No path leads from a `del` to a use of its operand without a new definition in between.
+//!
+//! A debug build also checks the [links and use counts](Function::check_integrity) of functions: an error in
+//! them is one of this crate, not of the program, so it panics.
 
 mod inst;
 
@@ -26,6 +29,8 @@ use crate::name::Name;
 use crate::op::Effects;
 use crate::types::{Dim, Type};
 use crate::value::Style;
+use slotmap::SecondaryMap;
+use std::cell::OnceCell;
 use std::fmt;
 use thiserror::Error;
 
@@ -72,6 +77,7 @@ fn finish(errors: Vec<VerifyError>) -> Result<(), VerifyErrors> {
 }
 
 fn errors_of(func: &Function, module: Option<&Module>) -> Vec<VerifyError> {
+    debug_assert_eq!(func.check_integrity(), Ok(()), "`@{}` is corrupt", func.name);
     let mut cx = FunctionVerifier::new(func, module);
     cx.styles(&func.results, func.loc);
     match func.entry() {
@@ -101,13 +107,16 @@ pub(crate) struct FunctionVerifier<'a> {
     module: Option<&'a Module>,
     errors: Vec<VerifyError>,
     labels: ValueLabels<'a>,
+    /// The positions of blocks in the layout, computed for the first message that names a block without a name.
+    positions: OnceCell<SecondaryMap<Block, usize>>,
     /// Whether all operands and targets exist, so that paths can be followed.
     sound: bool,
 }
 
 impl<'a> FunctionVerifier<'a> {
     fn new(func: &'a Function, module: Option<&'a Module>) -> Self {
-        FunctionVerifier { func, module, errors: Vec::new(), labels: ValueLabels::new(func), sound: true }
+        let (labels, positions) = (ValueLabels::new(func), OnceCell::new());
+        FunctionVerifier { func, module, errors: Vec::new(), labels, positions, sound: true }
     }
 
     fn error(&mut self, loc: Loc, message: impl Into<String>, help: Option<&str>) {
@@ -128,7 +137,10 @@ impl<'a> FunctionVerifier<'a> {
         }
         match self.func.block_name(block) {
             Some(name) => format!("`{name}`"),
-            None => format!("block {}", self.func.blocks().position(|b| b == block).unwrap_or_default()),
+            None => {
+                let positions = || self.func.blocks().enumerate().map(|(at, block)| (block, at)).collect();
+                format!("block {}", self.positions.get_or_init(positions)[block])
+            }
         }
     }
 
