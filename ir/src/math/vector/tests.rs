@@ -338,13 +338,13 @@ const SPECIAL: &[f64] = &[
 ];
 
 /// The distance of adjacent numbers near x.
-fn unit(x: f64) -> f64 {
+fn ulp(x: f64) -> f64 {
     let x = x.abs().max(f64::MIN_POSITIVE);
     f64::from_bits(x.to_bits() & (0x7ff << 52)) * f64::EPSILON
 }
 
 /// The distance of adjacent `f32` numbers near x.
-fn unit_single(x: f64) -> f64 {
+fn ulp_single(x: f64) -> f64 {
     let x = x.abs().max(f32::MIN_POSITIVE.into());
     f64::from_bits(x.to_bits() & (0x7ff << 52)) * f64::from(f32::EPSILON)
 }
@@ -370,7 +370,7 @@ fn at_the_ends(got: f64, nearest: f64, least: f64) -> f64 {
 impl Case {
     /// The magnitude below which errors are measured in the units of this magnitude.
     fn least(&self, x: f64) -> f64 {
-        if self.name == "lgamma" && x < 0.0 { gamma::LEAST } else { 0.0 }
+        if self.name == "lgamma" && x < 0.0 { gamma::MIN_MAGNITUDE } else { 0.0 }
     }
 
     /// The error of the result, in units in the last place. If the nearest number is 0, infinite or NaN, the
@@ -382,12 +382,12 @@ impl Case {
         }
         if !(1e-280..1e300).contains(&nearest.abs()) {
             // The nearest number is within half a unit.
-            return ((got - nearest).abs() / unit(nearest) - 0.5).max(0.0);
+            return ((got - nearest).abs() / ulp(nearest) - 0.5).max(0.0);
         }
         let exact = (self.exact)(x);
-        let unit = unit(exact.hi.abs().max(self.least(x)));
-        assert!((exact.hi - nearest).abs() <= unit, "{}({x:?}): what it is measured by is wrong", self.name);
-        (((got - exact.hi) - exact.lo) / unit).abs()
+        let ulp = ulp(exact.hi.abs().max(self.least(x)));
+        assert!((exact.hi - nearest).abs() <= ulp, "{}({x:?}): the reference is wrong", self.name);
+        (((got - exact.hi) - exact.lo) / ulp).abs()
     }
 
     fn error_single(&self, x: f32) -> f64 {
@@ -396,7 +396,7 @@ impl Case {
         if nearest == 0.0 || !nearest.is_finite() {
             return at_the_ends(got.into(), nearest.into(), f32::from_bits(1).into());
         }
-        ((f64::from(got) - exact) / unit_single(exact.abs().max(self.least(x.into())))).abs()
+        ((f64::from(got) - exact) / ulp_single(exact.abs().max(self.least(x.into())))).abs()
     }
 
     /// Special values of both signs, and the numbers next to each.
@@ -467,7 +467,7 @@ fn doubles_are_near_as_stated() {
         let far_and_wide = worst(case.corners().into_iter().chain(random), |x| case.error(x));
         let (at, error) = greater(far_and_wide, windows::worst(case.range, of_window(), |x| case.error(x)));
         println!("{} f64: {error:.4} at {at:?}", case.name);
-        far.extend((error > case.bound().0).then(|| format!("{}({at:?}) is off by {error} units", case.name)));
+        far.extend((error > case.bound().0).then(|| format!("{}({at:?}) is off by {error} ULPs", case.name)));
     }
     assert!(far.is_empty(), "{far:#?}");
 }
@@ -489,7 +489,7 @@ fn singles_are_near_as_stated() {
         let in_windows = windows::worst(case.range, of_window(), |x| case.error_single(x as f32));
         let (at, error) = greater(far_and_wide, in_windows);
         println!("{} f32: {error:.4} at {at:?}", case.name);
-        far.extend((error > case.bound().1).then(|| format!("{}({at:?}) is off by {error} units", case.name)));
+        far.extend((error > case.bound().1).then(|| format!("{}({at:?}) is off by {error} ULPs", case.name)));
     }
     assert!(far.is_empty(), "{far:#?}");
 }
@@ -543,15 +543,11 @@ impl Pair {
         }
         let usual = [x, y].iter().all(|v| (1e-100..1e100).contains(&v.abs()));
         if !usual || !(1e-290..1.7e308).contains(&nearest.abs()) {
-            return ((got - nearest).abs() / unit(nearest) - 0.5).max(0.0);
+            return ((got - nearest).abs() / ulp(nearest) - 0.5).max(0.0);
         }
         let exact = (self.exact)(x, y);
-        assert!(
-            (exact.hi - nearest).abs() <= unit(nearest),
-            "{}({x:?}, {y:?}): what it is measured by is wrong",
-            self.name
-        );
-        (((got - exact.hi) - exact.lo) / unit(exact.hi)).abs()
+        assert!((exact.hi - nearest).abs() <= ulp(nearest), "{}({x:?}, {y:?}): the reference is wrong", self.name);
+        (((got - exact.hi) - exact.lo) / ulp(exact.hi)).abs()
     }
 
     /// The arguments with the greatest error, found by windows of their quotient. Errors depend mostly on
@@ -574,7 +570,7 @@ impl Pair {
         if nearest == 0.0 || !nearest.is_finite() {
             return at_the_ends(got.into(), nearest.into(), f32::from_bits(1).into());
         }
-        ((f64::from(got) - exact) / unit_single(exact)).abs()
+        ((f64::from(got) - exact) / ulp_single(exact)).abs()
     }
 }
 
@@ -623,12 +619,12 @@ fn functions_of_two_are_near_as_stated() {
         let far_and_wide = worst(pairs.iter().copied(), |(x, y)| case.error(x, y));
         let (at, error) = greater(far_and_wide, case.worst_quotient(|x, y| case.error(x, y)));
         println!("{} f64: {error:.4} at {at:?}", case.name);
-        far.extend((error > double).then(|| format!("{}{at:?} is off by {error} units", case.name)));
+        far.extend((error > double).then(|| format!("{}{at:?} is off by {error} ULPs", case.name)));
         let far_and_wide = worst(pairs.iter().copied(), |(x, y)| case.error_single(x as f32, y as f32));
         let in_windows = case.worst_quotient(|x, y| case.error_single(x as f32, y as f32));
         let (at, error) = greater(far_and_wide, in_windows);
         println!("{} f32: {error:.4} at {at:?}", case.name);
-        far.extend((error > single).then(|| format!("{}{at:?} is off by {error} units", case.name)));
+        far.extend((error > single).then(|| format!("{}{at:?} is off by {error} ULPs", case.name)));
     }
     assert!(far.is_empty(), "{far:#?}");
 }

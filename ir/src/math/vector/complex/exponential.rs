@@ -2,7 +2,7 @@
 
 use super::super::trig::{self, Long};
 use super::super::{exp, hyperbolic};
-use super::{Parts, Real, is_finite, is_infinite, is_nan, turned};
+use super::{Parts, Real, is_finite, is_infinite, is_nan, rotated_by_i};
 
 /// A real exponential, and the bound above which it overflows.
 pub(super) struct Power<F> {
@@ -135,7 +135,7 @@ pub fn cos<F: Real>([x, y]: Parts<F>) -> Parts<F> {
 
 /// Sine.
 pub fn sin<F: Real>([x, y]: Parts<F>) -> Parts<F> {
-    let [re, im] = turned(sinh, [x, y]);
+    let [re, im] = rotated_by_i(sinh, [x, y]);
     // C99 leaves the sign open; this one makes the sine of a conjugate the conjugate of the sine.
     let far = is_infinite(y) & !is_finite(x);
     [x.of(f64::NAN).or(far, re), y.or(far, im)]

@@ -7,7 +7,7 @@
 
 use super::super::pair::Pair;
 use super::super::{inverse, log};
-use super::{Parts, Real, Scaling, is_infinite, is_nan, signed, turned};
+use super::{Parts, Real, Scaling, copysign_or_positive, is_infinite, is_nan, rotated_by_i};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
 /// pi minus its `f64` value.
@@ -64,10 +64,10 @@ fn arcs<F: Real>(x: F, y: F, asked: Angle) -> Parts<F> {
     let more = root.plus(gap).or(on_axis, excess.plus(root));
     let near = Pair::sum(one, more.hi);
     let near = Pair { hi: near.hi, lo: near.lo + more.lo };
-    let scaling = Scaling::of(x.max(y));
-    let length = Pair::square(x * scaling.by).plus(Pair::square(y * scaling.by));
+    let scaling = Scaling::for_magnitude(x.max(y));
+    let length = Pair::square(x * scaling.scale).plus(Pair::square(y * scaling.scale));
     let of = length.or(far, near.or(small | on_axis, a.plus(root)));
-    let log = log::log_of_sum(of.hi, of.lo, Some((scaling.doublings + number(2.0)).or(far, number(0.0))));
+    let log = log::log_of_sum(of.hi, of.lo, Some((scaling.log2_inverse_squared + number(2.0)).or(far, number(0.0))));
     let im = (half * log).or(far, log);
     let sunk = (Pair::new(y) / root).value();
     let height = y.sqrt();
@@ -102,7 +102,7 @@ fn arcs<F: Real>(x: F, y: F, asked: Angle) -> Parts<F> {
 
 /// Gives the imaginary part the sign of the argument's.
 fn odd<F: Real>([re, im]: Parts<F>, [_, y]: Parts<F>) -> Parts<F> {
-    [re, signed(im, y)]
+    [re, copysign_or_positive(im, y)]
 }
 
 /// Inverse cosine.
@@ -118,13 +118,13 @@ pub fn acos<F: Real>([x, y]: Parts<F>) -> Parts<F> {
     let re = diagonal.or(high, flat).or(wide, re);
     let re = nan.or((is_nan(y) & !x.equal(zero)) | is_nan(x), re);
     let im = nan.or(is_nan(x) | is_nan(y), im);
-    [re, -signed(infinity.or(wide | high, im), y)]
+    [re, -copysign_or_positive(infinity.or(wide | high, im), y)]
 }
 
 /// Inverse hyperbolic cosine.
 pub fn acosh<F: Real>([x, y]: Parts<F>) -> Parts<F> {
     let [re, im] = acos([x, y]);
-    [im.abs(), signed(re, y)]
+    [im.abs(), copysign_or_positive(re, y)]
 }
 
 /// Inverse hyperbolic sine.
@@ -138,7 +138,7 @@ pub fn asinh<F: Real>([x, y]: Parts<F>) -> Parts<F> {
     let im = nan.or(y_unknown | x_unknown, im);
     let im = zero.or(x_unknown & y.equal(zero), im);
     let re = nan.or(x_unknown | y_unknown, re);
-    [signed(infinity.or(wide | high, re), x), signed(im, y)]
+    [copysign_or_positive(infinity.or(wide | high, re), x), copysign_or_positive(im, y)]
 }
 
 /// Inverse hyperbolic tangent: `log1p(4x / ((1 - x)^2 + y^2)) / 4` and `atan2(2y, (1 - x)(1 + x) - y^2) /
@@ -181,15 +181,15 @@ pub fn atanh<F: Real>(z: Parts<F>) -> Parts<F> {
     let im = nan.or(unknown, im);
     let re = zero.or(endless, re);
     let im = nan.or(is_nan(y), number(FRAC_PI_2)).or(endless, im);
-    [signed(re, z[0]), signed(im, z[1])]
+    [copysign_or_positive(re, z[0]), copysign_or_positive(im, z[1])]
 }
 
 /// Inverse sine.
 pub fn asin<F: Real>(z: Parts<F>) -> Parts<F> {
-    odd(turned(asinh, z), z)
+    odd(rotated_by_i(asinh, z), z)
 }
 
 /// Inverse tangent.
 pub fn atan<F: Real>(z: Parts<F>) -> Parts<F> {
-    odd(turned(atanh, z), z)
+    odd(rotated_by_i(atanh, z), z)
 }

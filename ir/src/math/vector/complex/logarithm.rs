@@ -15,14 +15,14 @@ struct Square<F> {
 
 /// For (x, y), with x as a sum of two numbers. `excess` is `x^2 + y^2 - 1`, used if that is near 0.
 fn square<F: Real>(x: Pair<F>, y: F, excess: Pair<F>) -> Square<F> {
-    let scaling = Scaling::of(x.hi.abs().max(y.abs()));
-    let near = x.scale(scaling.by);
-    let square = (near * near).plus(Pair::square(y * scaling.by));
+    let scaling = Scaling::for_magnitude(x.hi.abs().max(y.abs()));
+    let near = x.scale(scaling.scale);
+    let square = (near * near).plus(Pair::square(y * scaling.scale));
     let one = y.of(1.0);
     let sum = Pair::sum(one, excess.hi);
     let above_one = Pair { hi: sum.hi, lo: sum.lo + excess.lo };
-    let is_near = y.of(0.5).less(square.hi) & square.hi.less(y.of(2.0)) & scaling.by.equal(one);
-    Square { of: above_one.or(is_near, square), doublings: scaling.doublings }
+    let is_near = y.of(0.5).less(square.hi) & square.hi.less(y.of(2.0)) & scaling.scale.equal(one);
+    Square { of: above_one.or(is_near, square), doublings: scaling.log2_inverse_squared }
 }
 
 /// For (x, y).

@@ -114,16 +114,16 @@ fn exponent<F: Real>(x: F) -> F {
 fn whole_power<F: Real>(a: Parts<F>, n: F, bits: [Answer<F>; BITS], negative: Answer<F>) -> Parts<F> {
     let zero = n.of(0.0);
     let size = a[0].abs().max(a[1].abs());
-    let scaling = Scaling::of(size);
-    let k = exponent(size * scaling.by);
+    let scaling = Scaling::for_magnitude(size);
+    let k = exponent(size * scaling.scale);
     // One part may be arbitrarily small beside the other.
-    let [re, im] = a.map(|part| Pair::new((part * scaling.by).scale_any(-k)));
+    let [re, im] = a.map(|part| Pair::new((part * scaling.scale).scale_any(-k)));
     let power = product(Wide { re, im }, bits);
     let square = (power.re * power.re).plus(power.im * power.im);
     let inverse = Wide { re: power.re / square, im: -power.im / square };
     let power = inverse.if_so(negative, power);
     let most = n.of(2046.0);
-    let k = ((k + n.of(0.5) * scaling.doublings) * n).min(most).max(-most);
+    let k = ((k + n.of(0.5) * scaling.log2_inverse_squared) * n).min(most).max(-most);
     let near = [power.re, power.im].map(|part| part.value().scale_any(k));
     // Non-finite numbers use plain products, times 1 as NumPy starts.
     let plain = [n.of(1.0), zero].times(product(a, bits));
@@ -148,7 +148,7 @@ pub fn constant_power<F: Real>(a: Parts<F>, n: i32) -> Parts<F> {
 fn angle<F: Real>(x: F, y: F) -> Pair<F> {
     let near = inverse::atan2(y, x);
     let [sine, cosine] = trig::long_of(near, Long::Three);
-    let by = Scaling::of(x.abs().max(y.abs())).by;
+    let by = Scaling::for_magnitude(x.abs().max(y.abs())).scale;
     let (x, y) = (x * by, y * by);
     let across = (Pair::new(y) * cosine - Pair::new(x) * sine).value();
     let along = x.fma(cosine.hi, y * sine.hi);

@@ -1,7 +1,7 @@
 //! Square root.
 
 use super::super::pair::Pair;
-use super::{Parts, Real, Scaling, is_infinite, is_nan, signed};
+use super::{Parts, Real, Scaling, copysign_or_positive, is_infinite, is_nan};
 
 /// Square root, in the right half plane. One part is the root of half of the sum of the length and the real
 /// part's magnitude; the imaginary part, divided by twice that, gives the other.
@@ -9,10 +9,11 @@ pub fn sqrt<F: Real>([x, y]: Parts<F>) -> Parts<F> {
     let (zero, infinity, nan) = (x.of(0.0), x.of(f64::INFINITY), x.of(f64::NAN));
     let (a, b) = (x.abs(), y.abs());
     // The root of a scale of 2^600 is one of 2^300.
-    let scaling = Scaling::of(a.max(b));
+    let scaling = Scaling::for_magnitude(a.max(b));
     let power = |k: i32| x.of(2f64.powi(k));
-    let back = power(300).or(x.of(1.0).less(scaling.back), power(-350).or(scaling.back.less(x.of(1.0)), x.of(1.0)));
-    let (near, far) = (a * scaling.by, b * scaling.by);
+    let back =
+        power(300).or(x.of(1.0).less(scaling.inverse), power(-350).or(scaling.inverse.less(x.of(1.0)), x.of(1.0)));
+    let (near, far) = (a * scaling.scale, b * scaling.scale);
     let length = Pair::square(near).plus(Pair::square(far)).sqrt();
     let root = length.plus(Pair::new(near)).scale(x.of(0.5)).sqrt().scale(back);
     // Uses the original part: beside a large one it may underflow when it is scaled.
@@ -30,5 +31,5 @@ pub fn sqrt<F: Real>([x, y]: Parts<F>) -> Parts<F> {
     // An infinite imaginary part for a real part of minus infinity stays infinite beside NaN.
     let im = infinity.or(unknown & endless & !right, im);
     let beyond = is_infinite(y);
-    [infinity.or(beyond, re), signed(infinity.or(beyond, im), y)]
+    [infinity.or(beyond, re), copysign_or_positive(infinity.or(beyond, im), y)]
 }

@@ -2,7 +2,7 @@
 
 use super::super::pair::Pair;
 use super::super::{exp, hyperbolic, trig};
-use super::{Parts, Real, is_finite, is_infinite, is_nan, signed, turned};
+use super::{Parts, Real, copysign_or_positive, is_finite, is_infinite, is_nan, rotated_by_i};
 
 /// The bound from which the hyperbolic tangent of real numbers is 1.
 const FAR: f64 = 20.0;
@@ -30,10 +30,10 @@ pub fn tanh<F: Real>([x, y]: Parts<F>) -> Parts<F> {
     let endless = is_infinite(x);
     let aim = circle.value() * one.copysign(y);
     let aim = aim.or(is_finite(y), y);
-    [one.copysign(x).or(endless, re), signed(zero, aim).or(endless, im)]
+    [one.copysign(x).or(endless, re), copysign_or_positive(zero, aim).or(endless, im)]
 }
 
 /// Tangent.
 pub fn tan<F: Real>(z: Parts<F>) -> Parts<F> {
-    turned(tanh, z)
+    rotated_by_i(tanh, z)
 }

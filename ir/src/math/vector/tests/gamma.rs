@@ -1,15 +1,15 @@
 //! Reference values of `lgamma`, and its special values.
 
 use super::super::{double, single};
-use super::{log, log_of, log1p, unit};
+use super::{log, log_of, log1p, ulp};
 use crate::math::double_double::{Dd, LN_2};
 
-/// Near zeros at negative numbers, where the value is a difference, errors are measured in units of this
-/// magnitude.
-pub(super) const LEAST: f64 = 0.25;
+/// For x < 0, errors are measured in ULPs of `max(|value|, 0.25)`: near its zeros there, the value is a
+/// difference of larger numbers.
+pub(super) const MIN_MAGNITUDE: f64 = 0.25;
 
-/// The number nearest to the exact value, with an error of up to 0.03 units near 1 and 2. Less accurate near
-/// the zeros at negative numbers.
+/// The reference at `f64`. It is correctly rounded except near 1 and 2, where it may be off by 0.03 ULP more
+/// than a rounding, and near the zeros at negative numbers, where it is less accurate.
 pub(super) fn nearest(x: f64) -> f64 {
     if x < 1e270 || x == f64::INFINITY {
         return pxfm::f_lgamma(x);
@@ -36,12 +36,13 @@ const STIRLING: [(f64, f64); 12] = [
     (77683.0, 5796.0),
     (-236364091.0, 1506960.0),
 ];
-const HALF_LOG_OF_TURN: Dd = Dd { hi: 0.9189385332046728, lo: -3.8782941580672414e-17 };
+/// Half of the logarithm of 2 pi.
+const HALF_LN_2PI: Dd = Dd { hi: 0.9189385332046728, lo: -3.8782941580672414e-17 };
 const PI: Dd = Dd { hi: std::f64::consts::PI, lo: 1.2246467991473532e-16 };
 
-/// Minus Euler's constant, and the values of the zeta function at 2, 3 and 4 divided by 2, 3 and 4, with
-/// alternating signs.
-const AT_ONE: [Dd; 4] = [
+/// The Taylor coefficients of degree 1 to 4 at 1: minus Euler's constant, and the values of the zeta function
+/// at 2, 3 and 4 divided by 2, 3 and 4, with alternating signs.
+const LGAMMA_TAYLOR_AT_1: [Dd; 4] = [
     Dd { hi: -0.5772156649015329, lo: 4.942915152430645e-18 },
     Dd { hi: 0.8224670334241132, lo: 1.520336175199238e-17 },
     Dd { hi: -0.40068563438653143, lo: 2.250747042487504e-18 },
@@ -75,12 +76,12 @@ pub(super) fn exact(x: f64) -> Dd {
     let term = |rest: Dd, &(above, below): &(f64, f64)| rest * square + Dd::new(above) / Dd::new(below);
     let series = STIRLING.iter().rev().fold(Dd::new(0.0), term) * inverse;
     let log = if x < 30.0 { log_of(y) } else { log(x) };
-    (y - Dd::new(0.5)) * log - y + HALF_LOG_OF_TURN + series - log_of(product)
+    (y - Dd::new(0.5)) * log - y + HALF_LN_2PI + series - log_of(product)
 }
 
 /// The value for 1 + e.
 fn near_one(e: f64) -> Dd {
-    AT_ONE.iter().rev().fold(Dd::new(0.0), |sum, &c| (sum + c) * Dd::new(e))
+    LGAMMA_TAYLOR_AT_1.iter().rev().fold(Dd::new(0.0), |sum, &c| (sum + c) * Dd::new(e))
 }
 
 /// Arguments and rounded values, computed by mpmath.
@@ -119,11 +120,11 @@ const VALUES: &[(f64, f64)] = &[
 ];
 
 #[test]
-fn lgamma_is_near_what_is_known() {
+fn lgamma_matches_mpmath_within_one_ulp() {
     for &(x, value) in VALUES {
-        let unit = unit(if x < 0.0 { value.abs().max(LEAST) } else { value });
+        let ulp = ulp(if x < 0.0 { value.abs().max(MIN_MAGNITUDE) } else { value });
         let got = double::lgamma(x);
-        assert!((got - value).abs() <= unit, "lgamma({x:?}) is {got:?}, not {value:?}");
+        assert!((got - value).abs() <= ulp, "lgamma({x:?}) is {got:?}, not {value:?}");
     }
 }
 

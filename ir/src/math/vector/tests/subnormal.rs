@@ -107,14 +107,14 @@ fn subnormal_results_are_near_as_stated() {
         let mut rng = Rng::with_seed(17);
         let error = |(x, y): (f64, f64)| {
             let (got, exact) = ((case.of)(x, y) * lift(), (case.lifted)(x, y));
-            let unit = super::unit((case.of)(x, y)) * lift();
-            (((got - exact.hi) - exact.lo) / unit).abs()
+            let ulp = super::ulp((case.of)(x, y)) * lift();
+            (((got - exact.hi) - exact.lo) / ulp).abs()
         };
         let arguments = (0..budget().unwrap_or(20_000)).map(|_| (case.arguments)(&mut rng));
         let (at, error) = worst(arguments, error);
         println!("{} f64, subnormal: {error:.4} at {at:?}", case.name);
         let bound = ERRORS.iter().find(|(name, ..)| *name == case.name).expect("a bound of every function").1;
-        far.extend((error > bound).then(|| format!("{}({at:?}) is off by {error} units", case.name)));
+        far.extend((error > bound).then(|| format!("{}({at:?}) is off by {error} ULPs", case.name)));
     }
     assert!(far.is_empty(), "{far:#?}");
 }

@@ -6,7 +6,7 @@ mod exponential;
 mod inverse;
 mod logarithm;
 
-use super::{SPECIAL, budget, unit};
+use super::{SPECIAL, budget, ulp};
 use crate::math::complex;
 use fastrand::Rng;
 use num_complex::Complex64;
@@ -45,7 +45,7 @@ fn distance(got: f64, expected: f64) -> f64 {
         // Underflow, with the correct sign.
         false if got.abs().max(expected.abs()) < 1e-300 && got.signum() == expected.signum() => 0.0,
         false if !got.is_finite() || !expected.is_finite() || got == 0.0 || expected == 0.0 => f64::INFINITY,
-        false => ((got - expected) / unit(expected)).abs(),
+        false => ((got - expected) / ulp(expected)).abs(),
     }
 }
 
@@ -94,7 +94,7 @@ fn functions_are_near_to_their_branches() {
         far.extend((error > case.most).then(|| {
             let z = at.unwrap_or_default();
             let (got, expected) = ((case.got)(z), (case.expected)(z));
-            format!("{}({z:?}) is {got:?}, not {expected:?}: off by {error} units", case.name)
+            format!("{}({z:?}) is {got:?}, not {expected:?}: off by {error} ULPs", case.name)
         }));
     }
     assert!(far.is_empty(), "{far:#?}");
@@ -153,7 +153,7 @@ fn powers_are_near_to_those_of_double_doubles() {
         match length.is_finite() && length > 1e-290 && got.re.is_finite() && got.im.is_finite() {
             // Double-doubles lose their second parts there.
             true if length > f64::MAX / 4.0 => 0.0,
-            true => (got.re - expected.re).abs().max((got.im - expected.im).abs()) / unit(length),
+            true => (got.re - expected.re).abs().max((got.im - expected.im).abs()) / ulp(length),
             // At the ends of the range one or both parts may be infinite or NaN.
             false if length <= 1e-290 => f64::from(got.re.abs().max(got.im.abs()) > 2e-290),
             false => f64::from(got.re.is_finite() && got.im.is_finite() && got.re.abs().max(got.im.abs()) < 1e300),
@@ -161,7 +161,7 @@ fn powers_are_near_to_those_of_double_doubles() {
     };
     let (at, error) = super::worst(0..pairs.len(), error);
     println!("complex power: {error:.4} at {:?}", at.map(|n| pairs[n]));
-    assert!(error <= 4.0, "off by {error} units at {:?}", at.map(|n| pairs[n]));
+    assert!(error <= 4.0, "off by {error} ULPs at {:?}", at.map(|n| pairs[n]));
 }
 
 #[test]
