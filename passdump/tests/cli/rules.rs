@@ -13,7 +13,7 @@ fn rules_of_a_file_are_applied_and_tried() {
     assert!(strict.contains("sub %x, %x"), "{strict}");
     let free = done(&feed(&["run", &program, "--rules", &rules, "--liberties", "no_nan, contract"], ""));
     assert!(free.contains("ret 0.0"), "{free}");
-    assert!(misused(&feed(&["run", &program, "--liberties", "fast"], "")).contains("there is no liberty `fast`"));
+    assert!(misused(&feed(&["run", &program, "--liberties", "fast"], "")).contains("unknown liberty `fast`"));
 
     let sound = done(&feed(&["check-rules", &rules], ""));
     assert!(sound.starts_with("held     sub-self on 2 cases"), "{sound}");

@@ -77,20 +77,20 @@ impl Allowed {
     pub fn leaves_out(self, floats: Floats) -> bool {
         let liberties = self.liberties;
         liberties.contains(Liberties::NO_NAN) && floats.nan
-            || (liberties.contains(Liberties::NO_INF) || liberties.rounds_otherwise()) && floats.infinite
+            || (liberties.contains(Liberties::NO_INF) || liberties.changes_rounding()) && floats.infinite
     }
 
     /// True if the second form overflowed, as another order of operations may on operands as large as those
     /// that the first form met.
     fn overflows(self, [first, second]: [Floats; 2]) -> bool {
-        let may_overflow = self.liberties.rounds_otherwise() && first.largest > OVERFLOWING;
+        let may_overflow = self.liberties.changes_rounding() && first.largest > OVERFLOWING;
         may_overflow && (second.infinite || second.nan) && !first.infinite && !first.nan
     }
 
     /// The allowed difference of a value, given the floats that the first form met; `None` if the value
     /// can't be compared.
     fn slack(self, value: &Datum, floats: Floats) -> Option<Slack> {
-        let rounds = self.liberties.rounds_otherwise();
+        let rounds = self.liberties.changes_rounding();
         let inexact = value.dtype().is_float() || value.dtype().is_complex();
         // Other rounding may change the result of a comparison of floats arbitrarily.
         if rounds && !inexact && floats != Floats::default() {

@@ -1,14 +1,15 @@
-//! Liberties: the ways in which results may differ.
+//! Liberties, the fast-math flags of rules: the ways in which results may differ.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The tolerance of an `approximate` rule, in units of rounding of the largest term.
+/// The tolerance of an [`approximate`](Liberties::APPROXIMATE) rule, in ULPs of the largest intermediate
+/// term.
 pub const TOLERANCE: f64 = 4096.0;
 
 bitflags::bitflags! {
-    /// The ways in which a rewritten program may give other results than the original. None, the default,
-    /// means identical bits.
+    /// Fast-math flags: the ways in which a rewritten program may give other results than the original.
+    /// None, the default, means identical bits.
     ///
     /// The names follow the fast-math flags of LLVM and MLIR, but each names the property that is given up.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -25,12 +26,13 @@ bitflags::bitflags! {
         const NO_INF = 16;
         /// `no_signed_zeros`: a zero may have the other sign.
         const NO_SIGNED_ZEROS = 32;
-        /// `approximate`: functions may be replaced by others that are equal in real arithmetic; a zero
-        /// result may have the other sign.
+        /// `approximate`: functions may be replaced by others that are equal in real arithmetic. Results
+        /// may differ by [`TOLERANCE`], and a zero result may have the other sign.
         const APPROXIMATE = 64;
     }
 }
 
+/// The flags and their names, which are those of the constants in lower case.
 const NAMES: [(Liberties, &str); 7] = [
     (Liberties::CONTRACT, "contract"),
     (Liberties::REASSOCIATE, "reassociate"),
@@ -51,7 +53,7 @@ impl Liberties {
         NAMES.iter().map(|(_, name)| *name)
     }
     /// True if results may differ in more than NaN, infinities and signed zeros, because rounding differs.
-    pub(crate) fn rounds_otherwise(self) -> bool {
+    pub(crate) fn changes_rounding(self) -> bool {
         self.intersects(Liberties::CONTRACT | Liberties::REASSOCIATE | Liberties::RECIPROCAL | Liberties::APPROXIMATE)
     }
 }
@@ -81,5 +83,18 @@ impl FromStr for Liberties {
 /// The message for an unknown name.
 pub fn unknown_liberty(name: &str) -> String {
     let known: Vec<&str> = Liberties::names().collect();
-    format!("there is no liberty `{name}`; there are {}", known.join(", "))
+    format!("unknown liberty `{name}`; expected one of {}", known.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_flags() {
+        let flags: Vec<(String, Liberties)> =
+            Liberties::all().iter_names().map(|(name, flag)| (name.to_lowercase(), flag)).collect();
+        let names: Vec<(String, Liberties)> = NAMES.iter().map(|&(flag, name)| (name.to_string(), flag)).collect();
+        assert_eq!(names, flags);
+    }
 }

@@ -10,16 +10,16 @@ use rewright_ir::{Attrs, Literal, Op, Scalar, eval_scalar, registry};
 use smallvec::SmallVec;
 
 /// True if a condition of the rule relates constants.
-pub(super) fn relates(rule: &Rule) -> bool {
+pub(super) fn has_relations(rule: &Rule) -> bool {
     rule.conditions.iter().any(|condition| !condition.computed().is_empty())
 }
 
 /// Makes some of the constants small and multiples of one another, and then solves equalities. Does not
-/// change held elements.
-pub(super) fn relate(
+/// change fixed elements.
+pub(super) fn draw_related(
     rule: &Rule,
     elements: &mut [Scalar],
-    held: impl Fn(usize) -> bool,
+    is_fixed: impl Fn(usize) -> bool,
     number: usize,
     random: &mut Random,
 ) {
@@ -29,7 +29,7 @@ pub(super) fn relate(
     }
     // Every fourth sample keeps the drawn numbers.
     if !number.is_multiple_of(4) {
-        for &var in vars.iter().filter(|&&var| !held(var)) {
+        for &var in vars.iter().filter(|&&var| !is_fixed(var)) {
             let small = Literal::Int((random.next() % 17) as i128 - 4);
             let small = small.at(elements[var].dtype()).unwrap_or(elements[var]);
             let other = vars[(random.next() % vars.len() as u64) as usize];
@@ -37,11 +37,11 @@ pub(super) fn relate(
             elements[var] = multiple.filter(|m| m.dtype() == elements[var].dtype()).unwrap_or(small);
         }
     }
-    solve(rule, elements, held);
+    solve(rule, elements, is_fixed);
 }
 
-/// Assigns variables the values that equalities require. Does not change held elements.
-pub(super) fn solve(rule: &Rule, elements: &mut [Scalar], held: impl Fn(usize) -> bool) {
+/// Assigns variables the values that equalities require. Does not change fixed elements.
+pub(super) fn solve(rule: &Rule, elements: &mut [Scalar], is_fixed: impl Fn(usize) -> bool) {
     let mut equalities = Vec::new();
     rule.conditions.iter().for_each(|condition| add_equalities(rule, condition, &mut equalities));
     let mut assigned = vec![false; elements.len()];
@@ -50,16 +50,16 @@ pub(super) fn solve(rule: &Rule, elements: &mut [Scalar], held: impl Fn(usize) -
             let Some(Equation { var, factor }) = Equation::of(rule, var, term) else { continue };
             let mut others = SmallVec::new();
             factor.iter().chain([&term]).for_each(|&term| rule.add_vars(term, &mut others));
-            if held(var) || assigned[var] || others.contains(&var) {
+            if is_fixed(var) || assigned[var] || others.contains(&var) {
                 continue;
             }
             let value = |node: NodeId| match &rule.nodes[node] {
                 Node::Literal(number) => number.at(elements[var].dtype()),
                 _ => scalar_of(rule, node, &|var| Some(elements[var]), &[]),
             };
-            // A multiple of the factor near the drawn number.
+            // The multiple of the factor at or below the drawn number.
             let solution = match factor {
-                Some(factor) => value(factor).and_then(|factor| multiple_near(elements[var], factor)),
+                Some(factor) => value(factor).and_then(|factor| floor_to_multiple(elements[var], factor)),
                 None => value(term),
             };
             if let Some(solution) = solution.filter(|s| s.dtype() == elements[var].dtype()) {
@@ -93,7 +93,7 @@ impl Equation {
     }
 }
 
-/// The two sides of each equality that must hold; for alternatives those of the first one.
+/// The sides of every top-level equality. Alternatives and negations are not solved.
 fn add_equalities(rule: &Rule, condition: &Condition, found: &mut Vec<(NodeId, NodeId)>) {
     match condition {
         Condition::Computed(node) => {
@@ -113,7 +113,8 @@ fn product(a: Scalar, b: Scalar) -> Option<Scalar> {
     computed("mul", a, b)
 }
 
-fn multiple_near(x: Scalar, factor: Scalar) -> Option<Scalar> {
+/// The greatest multiple of a positive factor that is not above `x`.
+fn floor_to_multiple(x: Scalar, factor: Scalar) -> Option<Scalar> {
     let remainder = computed("mod", x, factor)?;
     computed("sub", x, remainder)
 }

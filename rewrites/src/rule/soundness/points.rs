@@ -4,7 +4,7 @@ use super::cases::known_in;
 use super::ordinal::stepped;
 use super::random_values::Drawing;
 use crate::rule::number::extreme;
-use crate::rule::related::{relates, solve};
+use crate::rule::related::{has_relations, solve};
 use crate::rule::typing::{Case, Operand};
 use crate::rule::{Condition, Rule};
 use crate::test_values::special;
@@ -158,7 +158,7 @@ fn filled(first: Scalar, case: &Case, var: usize, number: usize, list: &[Scalar]
         return Datum::Scalar(first);
     }
     let fitting: Vec<Scalar> = list.iter().copied().filter(|&s| fits(rule, case, var, s)).collect();
-    let alone = number % 3 == 1 || relates(rule);
+    let alone = number % 3 == 1 || has_relations(rule);
     let at = |i: usize| if i == 0 || alone { first } else { fitting[(number * 7 + i * 5) % fitting.len()] };
     Array::from_fn(ty.dtype(), shape, at).map_or(Datum::Scalar(first), Datum::Array)
 }

@@ -31,7 +31,7 @@ pub(super) struct Drawing<'a> {
     /// For each variable, listed values that satisfy its conditions.
     known: Vec<Vec<Scalar>>,
     /// Whether conditions relate constants.
-    relates: bool,
+    has_relations: bool,
     drawn: usize,
 }
 
@@ -44,7 +44,15 @@ impl<'a> Drawing<'a> {
             special.chain(telling[var].iter().copied()).collect()
         };
         let known = dtypes().map(listed).collect();
-        Drawing { rule, case, random: Random::new(0x5EED), telling, known, relates: related::relates(rule), drawn: 0 }
+        Drawing {
+            rule,
+            case,
+            random: Random::new(0x5EED),
+            telling,
+            known,
+            has_relations: related::has_relations(rule),
+            drawn: 0,
+        }
     }
 
     /// Each variable with each of its telling values.
@@ -109,13 +117,13 @@ impl<'a> Drawing<'a> {
 
     /// One element of each variable; together they satisfy the conditions.
     fn elements(&mut self, held: &[Option<Scalar>], spread: Spread, known: bool) -> Option<Vec<Scalar>> {
-        let tries = if self.relates { RELATED_TRIES } else { TRIES };
+        let tries = if self.has_relations { RELATED_TRIES } else { TRIES };
         (0..tries).find_map(|number| {
             let mut elements: Vec<Scalar> =
                 (0..held.len()).map(|var| held[var].unwrap_or_else(|| self.element(var, spread, known))).collect();
             self.make_neighbours(held, &mut elements);
-            if self.relates {
-                related::relate(self.rule, &mut elements, |var| held[var].is_some(), number, &mut self.random);
+            if self.has_relations {
+                related::draw_related(self.rule, &mut elements, |var| held[var].is_some(), number, &mut self.random);
             }
             hold(self.rule, self.case, &elements).then_some(elements)
         })

@@ -92,7 +92,7 @@ impl<'a> Trial<'a> {
     }
 
     fn rounds(&self) -> bool {
-        self.rule.liberties.rounds_otherwise()
+        self.rule.liberties.changes_rounding()
     }
 
     /// The value of one side of the template. A scalar that replaces an array is broadcast.
