@@ -12,30 +12,26 @@ use smallvec::SmallVec;
 /// A register that holds a class.
 type Reg = usize;
 
-/// A step of the program; each may fail.
+/// A step of the program; each may fail. Registers hold canonical ids, so that equal classes have equal ids.
 #[derive(Clone, Debug)]
 enum PatternStep {
     /// A node of the class in `at` has this op; its children go to `out` and the registers after it, in both
-    /// orders if they may be exchanged.
-    Op {
-        at: Reg,
-        shape: Shape,
-        out: Reg,
-        swaps: bool,
-    },
+    /// orders if they may be exchanged. The rest of the program runs for each such node.
+    Op { at: Reg, shape: Shape, out: Reg, swaps: bool },
     /// The class is this attribute, or its absence.
     Attr(Reg, Option<AttrLeaf>),
+    /// Both registers hold the same class.
     Same(Reg, Reg),
+    /// The class is this number, at the dtype of the class.
     Literal(Reg, Number),
+    /// The class is a constant.
     Constant(Reg),
+    /// The class is no constant.
     Varies(Reg),
+    /// The class has one of these dtypes.
     DTypes(Reg, DTypes),
     /// The op computes at the dtypes of its operands, which are in `out` and the registers after it.
-    Computes {
-        computes: Computes,
-        out: Reg,
-        count: usize,
-    },
+    Computes { computes: Computes, out: Reg, count: usize },
 }
 
 /// An op of the pattern and the registers of its children.
@@ -70,7 +66,7 @@ pub(crate) type Regs = SmallVec<[Id; 12]>;
 pub(crate) struct PatternSearch {
     pub found: Vec<Regs>,
     pub matches: usize,
-    /// The number of nodes that may still be visited.
+    /// The number of nodes that may still be scanned, whether they match or not.
     pub looks: usize,
 }
 
@@ -121,8 +117,10 @@ impl Pattern {
         })
     }
 
-    /// All matches in a class. False if a limit was reached, so that more matches may exist.
+    /// All matches in a class, which is given by its canonical id. The graph must be rebuilt. False if a limit
+    /// was reached, so that more matches may exist.
     pub fn search(&self, graph: &Graph, class: Id, search: &mut PatternSearch) -> bool {
+        debug_assert!(graph.clean && graph.find(class) == class, "the graph is not rebuilt");
         let mut regs = Regs::from_elem(class, self.regs);
         self.run(graph, 0, &mut regs, search);
         !search.is_over()
@@ -137,8 +135,14 @@ impl Pattern {
             return;
         };
         if let PatternStep::Op { at, shape, out, swaps } = step {
-            for node in graph[regs[*at]].nodes.iter().filter(|n| n.is_like(shape)) {
-                search.looks = search.looks.saturating_sub(1);
+            for node in &graph[regs[*at]].nodes {
+                if search.is_over() {
+                    return;
+                }
+                search.looks -= 1;
+                if !node.is_like(shape) {
+                    continue;
+                }
                 for (n, &child) in node.children.iter().enumerate() {
                     regs[out + n] = graph.find(child);
                 }

@@ -25,7 +25,7 @@ pub(crate) struct SaturationLimits {
     pub iterations: usize,
     /// The most matches of one rule that are applied in an iteration.
     pub matches: usize,
-    /// The most nodes that are visited for one rule in an iteration: a deep pattern has many paths through
+    /// The most nodes that are scanned for one rule in an iteration: a deep pattern has many paths through
     /// large classes.
     pub looks: usize,
     /// Whether the time of each rule is measured.
@@ -51,6 +51,8 @@ pub(crate) enum End {
     Matches,
     /// The goal was reached.
     Goal,
+    /// Unequal constants or types became equal: a rule is unsound.
+    Contradiction,
 }
 
 impl fmt::Display for End {
@@ -61,6 +63,7 @@ impl fmt::Display for End {
             End::Iterations => "cut (iterations)",
             End::Matches => "cut (matches)",
             End::Goal => "found",
+            End::Contradiction => "contradiction",
         })
     }
 }
@@ -145,11 +148,12 @@ pub(crate) fn saturate(
         if !graph.clean {
             graph.rebuild();
         }
-        if stopped {
-            end = End::Nodes;
+        if graph.analysis.clash.is_some() {
+            end = End::Contradiction;
             break;
         }
-        if graph.analysis.clash.is_some() {
+        if stopped {
+            end = End::Nodes;
             break;
         }
         if !round.news {

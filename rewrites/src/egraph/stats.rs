@@ -28,7 +28,7 @@ pub struct GraphStats {
     pub nodes: usize,
     /// The number of e-classes at the end.
     pub classes: usize,
-    /// Why saturation ended: `saturated`, or `cut` at a limit.
+    /// Why saturation ended: `saturated`, `cut` at a limit, or `contradiction` if a rule is unsound.
     pub end: String,
 }
 

@@ -58,6 +58,8 @@ fn rules_that_are_not_true_are_named() {
     assert_eq!(lines(&out), ["%a = sub %x, %x", "%b = sub 3, 3", "%c = add %a, %b", "ret %c"]);
     let [remark] = &remarks(&report)[..] else { panic!("{report:?}") };
     assert!(remark.contains("rule `less` makes") && remark.ends_with("which is not true"), "{remark}");
+    let ends: Vec<&str> = report.saturation.graphs.iter().map(|graph| &*graph.end).collect();
+    assert_eq!(ends, ["contradiction"]);
 }
 
 /// The unsound rule is named if constant folding reveals the contradiction later.
