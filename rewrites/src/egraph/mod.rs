@@ -12,6 +12,7 @@
 
 mod analysis;
 mod computes;
+mod congruence;
 mod contradiction;
 mod distances;
 mod emit;

@@ -40,7 +40,9 @@ impl ProofStep {
 
 /// A proof that two terms are equal: each step changes one part of the term, and earlier changes remain.
 ///
-/// [`check`](Proof::check) verifies the proof, independently of the code that found it.
+/// [`check`](Proof::check) verifies the proof without the e-graph that found it. It trusts the rules, the
+/// planner of their templates, type inference, the evaluator of scalars, the ops that are declared
+/// commutative, and the comparison of polynomials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proof {
     /// The steps, in order. None if the two are the same term.

@@ -52,10 +52,10 @@ pub enum NoProof {
         depth: usize,
     },
     /// The proof that was found fails the check.
-    #[error("what was found is no proof: {0}")]
+    #[error("the proof that was found fails its check: {0}")]
     Refused(#[from] ProofError),
     /// The value did not change.
-    #[error("`{0}` is what it was")]
+    #[error("`saturate` does not change `{0}`")]
     Unchanged(String),
 }
 
@@ -221,14 +221,14 @@ fn proven(
     let mut proof = told(terms, &explanation.explanation_trees, ends);
     let mut known: FxHashSet<TermId> = FxHashSet::default();
     loop {
-        let Err(refusal) = proof.checked(registry, rules.granted) else { return Ok(proof) };
-        let mut unsure = refusal.unsure;
-        unsure.retain(|&term| known.insert(term));
-        let steps = supported(&mut region.graph, &mut proof, &unsure, registry, rules.granted);
+        let Err(failure) = proof.check_steps(registry, rules.granted) else { return Ok(proof) };
+        let mut unproven = failure.unproven_terms;
+        unproven.retain(|&term| known.insert(term));
+        let steps = supported(&mut region.graph, &mut proof, &unproven, registry, rules.granted);
         if steps.is_empty() {
-            return Err(refusal.error.into());
+            return Err(failure.error.into());
         }
-        proof.steps.splice(refusal.at..refusal.at, steps);
+        proof.steps.splice(failure.at..failure.at, steps);
     }
 }
 
@@ -237,14 +237,14 @@ fn proven(
 fn supported(
     graph: &mut Graph,
     proof: &mut Proof,
-    unsure: &[TermId],
+    unproven: &[TermId],
     registry: &RewriteRegistry,
     granted: Liberties,
 ) -> Vec<ProofStep> {
     let found = terms_of(&mut proof.terms, graph);
     let mut memo = Knowns::new();
     let mut steps = Vec::new();
-    for &term in unsure {
+    for &term in unproven {
         let Some(id) = found.iter().position(|&other| other == term).map(Id::from) else { continue };
         let mut certain = proof.terms.known(term, &mut memo).map_or(ValueFacts::empty(), |known| known.1);
         let same = |at: &usize| graph.find(Id::from(*at)) == graph.find(id);
@@ -257,7 +257,7 @@ fn supported(
             let explanation = graph.explain_id_equivalence(id, Id::from(at));
             let part = told(std::mem::take(&mut proof.terms), &explanation.explanation_trees, (term, other));
             // The proof of a fact must not use the fact itself.
-            let whole = part.checked(registry, granted).is_ok();
+            let whole = part.check_steps(registry, granted).is_ok();
             proof.terms = part.terms;
             if whole {
                 certain |= more;

@@ -1,12 +1,21 @@
-//! Checks proofs independently of the e-graph that found them.
+//! Checks proofs apart from the e-graph that found them.
 //!
 //! Each step is repeated: the rule's pattern is matched syntactically against the term before, the
 //! conditions are tested on the facts of the bound terms, and the instantiated template must be the term
-//! after. Then the two ends must be equal by congruence closure of the steps: terms are equal if a step says
-//! so, or if they are the same op of equal parts. So no error in the e-graph, the search or the construction
-//! of the proof can make unequal terms equal; only the rules are trusted.
+//! after. Then the two ends must be equal by [congruence closure](super::congruence) of the steps. So no
+//! error in the e-graph, the search or the construction of the proof can make unequal terms equal.
+//!
+//! The check trusts:
+//! - the rules, which [`soundness`](crate::rule::soundness) tests;
+//! - [`TemplatePlanner`], which rewriting shares: it tests conditions and instantiates templates;
+//! - type inference and [`ValueFacts`] of terms;
+//! - [`eval_scalar`] for steps that fold constants;
+//! - the trait [`COMMUTATIVE`](Traits::COMMUTATIVE) for steps that exchange operands;
+//! - [`polynomial::same`] for steps that regroup sums and products. It compares the coefficients of floats
+//!   with a tolerance.
 
 use super::analysis::{COMMUTE, FOLD};
+use super::congruence::Congruence;
 use super::nary;
 use super::node::{AttrLeaf, Head, attr_heads};
 use super::polynomial;
@@ -19,7 +28,6 @@ use crate::rule::{AttrTerm, Liberties, Node, NodeId, Rule};
 use crate::value_facts::ValueFacts;
 use rewright_ir::op::{Eval, Traits};
 use rewright_ir::{Attr, DType, Scalar, Type, eval_scalar};
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use thiserror::Error;
 
@@ -27,7 +35,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ProofError {
     /// A step is wrong.
-    #[error("step {number} is not by `{rule}`: {why}")]
+    #[error("step {number} does not follow from rule `{rule}`: {why}")]
     Step {
         /// The number of the step, from 1.
         number: usize,
@@ -37,84 +45,53 @@ pub enum ProofError {
         why: String,
     },
     /// The steps are right, but do not make the two ends equal.
-    #[error("the steps do not lead from the one term to the other")]
+    #[error("every step holds, but together they do not make the two terms equal: a step is missing")]
     Gap,
 }
 
 /// The position and reason of a failed check.
-pub(crate) struct Refusal {
+pub(crate) struct CheckFailure {
     pub error: ProofError,
     /// The index of the step.
     pub at: usize,
     /// Terms that lack a required fact.
-    pub unsure: Vec<TermId>,
+    pub unproven_terms: Vec<TermId>,
 }
 
 impl Proof {
     /// Checks every step, and that the steps connect both ends. `granted` are the liberties by which the two
-    /// may differ.
+    /// may differ. [`Proof`] names the parts of the crate that the check trusts.
     pub fn check(&self, registry: &RewriteRegistry, granted: Liberties) -> Result<(), ProofError> {
-        self.checked(registry, granted).map_err(|refusal| refusal.error)
+        self.check_steps(registry, granted).map_err(|failure| failure.error)
     }
 
-    pub(crate) fn checked(&self, registry: &RewriteRegistry, granted: Liberties) -> Result<(), Refusal> {
+    pub(crate) fn check_steps(&self, registry: &RewriteRegistry, granted: Liberties) -> Result<(), CheckFailure> {
         let (terms, memo) = (self.terms.clone(), Knowns::new());
-        let mut checker = ProofChecker { terms, memo, registry, granted, equal: Vec::new() };
+        let mut checker = ProofChecker { terms, memo, registry, granted, equal: Congruence::default() };
         for (at, step) in self.steps.iter().enumerate() {
-            checker.step(step).map_err(|Wrong { why, unsure }| {
+            checker.check_step(step).map_err(|StepError { why, unproven_terms }| {
                 let error = ProofError::Step { number: at + 1, rule: step.rule.to_string(), why };
-                Refusal { error, at, unsure }
+                CheckFailure { error, at, unproven_terms }
             })?;
-            checker.equal.push(step.terms);
+            checker.equal.unite(&checker.terms, step.terms.0, step.terms.1);
         }
-        let first = closure(&self.terms, &checker.equal);
-        match first[self.ends.0] == first[self.ends.1] {
+        match checker.equal.are_equal(&checker.terms, self.ends.0, self.ends.1) {
             true => Ok(()),
-            false => Err(Refusal { error: ProofError::Gap, at: self.steps.len(), unsure: Vec::new() }),
+            false => Err(CheckFailure { error: ProofError::Gap, at: self.steps.len(), unproven_terms: Vec::new() }),
         }
     }
-}
-
-/// For each term the least term of its class, by congruence closure of the equalities.
-fn closure(terms: &TermTable, equal: &[(TermId, TermId)]) -> Vec<TermId> {
-    let mut least: Vec<TermId> = (0..terms.len()).collect();
-    let find = |least: &[TermId], mut term: TermId| {
-        while least[term] != term {
-            term = least[term];
-        }
-        term
-    };
-    let unite = |least: &mut [TermId], a: TermId, b: TermId| {
-        let (a, b) = (find(least, a), find(least, b));
-        least[a.max(b)] = a.min(b);
-        a != b
-    };
-    for &(a, b) in equal {
-        unite(&mut least, a, b);
-    }
-    let mut news = true;
-    while news {
-        news = false;
-        let mut seen: FxHashMap<(&Head, Vec<TermId>), TermId> = FxHashMap::default();
-        for term in 0..terms.len() {
-            let children = terms.children(term).iter().map(|&child| find(&least, child)).collect();
-            let first = *seen.entry((terms.head(term), children)).or_insert(term);
-            news |= unite(&mut least, first, term);
-        }
-    }
-    (0..terms.len()).map(|term| find(&least, term)).collect()
 }
 
 /// Why a step is wrong.
-struct Wrong {
+struct StepError {
     why: String,
     /// Terms that lack a required fact.
-    unsure: Vec<TermId>,
+    unproven_terms: Vec<TermId>,
 }
 
-impl<S: Into<String>> From<S> for Wrong {
+impl<S: Into<String>> From<S> for StepError {
     fn from(why: S) -> Self {
-        Wrong { why: why.into(), unsure: Vec::new() }
+        StepError { why: why.into(), unproven_terms: Vec::new() }
     }
 }
 
@@ -124,7 +101,7 @@ struct ProofChecker<'a> {
     registry: &'a RewriteRegistry,
     granted: Liberties,
     /// The equalities of the earlier steps.
-    equal: Vec<(TermId, TermId)>,
+    equal: Congruence,
 }
 
 /// The bindings of a pattern's variables.
@@ -134,14 +111,11 @@ struct Bound {
 }
 
 impl ProofChecker<'_> {
-    fn step(&mut self, step: &ProofStep) -> Result<(), Wrong> {
+    fn check_step(&mut self, step: &ProofStep) -> Result<(), StepError> {
         let (from, to) = if step.backward { (step.terms.1, step.terms.0) } else { step.terms };
         match step.rule.as_str() {
-            FOLD => self.folds(from, to).ok_or_else(|| "the one is not what the other computes".into()),
-            COMMUTE => {
-                let same = self.commutes(from, to);
-                if same { Ok(()) } else { Err("the operands may not be exchanged, or are not the same".into()) }
-            }
+            FOLD => Ok(self.check_fold(from, to)?),
+            COMMUTE => Ok(self.check_commutation(from, to)?),
             name if nary::REASONS.contains(&name) => {
                 let (a, b) = (self.ty(from)?, self.ty(to)?);
                 let (terms, memo) = (&self.terms, &mut self.memo);
@@ -150,13 +124,13 @@ impl ProofChecker<'_> {
             }
             name => {
                 let form = self.registry.get(name).map(|entry| entry.def.form);
-                let Some(Form::Rule(rule)) = form else { return Err("there is no such rule".into()) };
-                let mut result = self.applies(rule, from, to);
+                let Some(Form::Rule(rule)) = form else { return Err("the registry has no such rule".into()) };
+                let mut result = self.check_rule(rule, from, to);
                 for choice in &rule.choices {
                     if result.is_ok() {
                         break;
                     }
-                    result = self.applies(choice, from, to).or(result);
+                    result = self.check_rule(choice, from, to).or(result);
                 }
                 result
             }
@@ -168,25 +142,45 @@ impl ProofChecker<'_> {
         known.map(|(ty, _)| ty).ok_or_else(|| format!("`{}` has no type", self.terms.text(term)))
     }
 
-    fn folds(&self, from: TermId, to: TermId) -> Option<()> {
-        let (op, operands, _) = self.terms.op(from)?;
-        let scalars: SmallVec<[Scalar; 3]> =
-            operands.iter().map(|&operand| self.terms.as_const(operand)).collect::<Option<_>>()?;
-        let result = eval_scalar(op, &scalars, &self.terms.attrs(from)).ok()?;
-        (result.len() == 1 && op.is_elementwise() && self.terms.as_const(to) == result.first().copied()).then_some(())
-    }
-
-    fn commutes(&self, from: TermId, to: TermId) -> bool {
-        let Head::Op(op) = self.terms.head(from) else { return false };
-        let mut turned = self.terms.children(from).to_vec();
-        if turned.len() < 2 || !op.traits.contains(Traits::COMMUTATIVE) {
-            return false;
+    /// Checks that an op of constants folds to a constant.
+    fn check_fold(&self, from: TermId, to: TermId) -> Result<(), String> {
+        let text = |term| self.terms.text(term);
+        let scalar = |operand: &TermId| self.terms.as_const(*operand);
+        let folded = self.terms.op(from).filter(|(op, ..)| op.is_elementwise()).and_then(|(op, operands, _)| {
+            let scalars: SmallVec<[Scalar; 3]> = operands.iter().map(scalar).collect::<Option<_>>()?;
+            match eval_scalar(op, &scalars, &self.terms.attrs(from)).ok()?[..] {
+                [scalar] => Some(scalar),
+                _ => None,
+            }
+        });
+        let folded = folded.ok_or_else(|| format!("`{}` does not fold to a constant", text(from)))?;
+        match self.terms.as_const(to) == Some(folded) {
+            true => Ok(()),
+            false => Err(format!("`{}` folds to {folded}, not `{}`", text(from), text(to))),
         }
-        turned.swap(0, 1);
-        self.terms.head(to) == self.terms.head(from) && self.terms.children(to) == turned
     }
 
-    fn applies(&mut self, rule: &Rule, from: TermId, to: TermId) -> Result<(), Wrong> {
+    /// Checks that a term is another one with its first two operands exchanged.
+    fn check_commutation(&self, from: TermId, to: TermId) -> Result<(), String> {
+        let head = self.terms.head(from);
+        let mut swapped = self.terms.children(from).to_vec();
+        match head {
+            Head::Op(op) if swapped.len() >= 2 && op.traits.contains(Traits::COMMUTATIVE) => swapped.swap(0, 1),
+            Head::Op(op) => return Err(format!("`{op}` is not commutative")),
+            _ => return Err(format!("`{}` is no op", self.terms.text(from))),
+        }
+        match self.terms.head(to) == head && self.terms.children(to) == swapped {
+            true => Ok(()),
+            false => Err(format!(
+                "operands differ after the swap: `{}` is not `{}` with its operands exchanged",
+                self.terms.text(to),
+                self.terms.text(from)
+            )),
+        }
+    }
+
+    /// Checks that a rule rewrites one term to the other.
+    fn check_rule(&mut self, rule: &Rule, from: TermId, to: TermId) -> Result<(), StepError> {
         if !self.granted.contains(rule.liberties) {
             let missing = rule.liberties - self.granted;
             return Err(format!("it takes liberties that are not granted: {missing}").into());
@@ -197,43 +191,53 @@ impl ProofChecker<'_> {
         let want = self.ty(from)?;
         let mut vars: SmallVec<[Typed<TermId>; 4]> = SmallVec::new();
         let mut facts: SmallVec<[ValueFacts; 4]> = SmallVec::new();
-        for &term in &bound.vars {
-            let term = term.ok_or("it binds not all variables")?;
+        for (&term, var) in bound.vars.iter().zip(&rule.vars) {
+            let term = term.ok_or_else(|| format!("the pattern leaves `?{}` unbound", var.name))?;
             let typed = match self.terms.as_const(term) {
                 Some(scalar) => constant(scalar),
                 None => (Part::Value(term), (self.ty(term)?, None)),
             };
             vars.push(typed);
-            facts.push(self.terms.known(term, &mut self.memo).map_or(ValueFacts::empty(), |known| known.1));
+            facts.push(self.facts(term));
         }
         let attr = |leaf: Option<Option<AttrLeaf>>| leaf.flatten().map(|leaf| leaf.attr().clone());
         let attrs: Vec<Option<Attr>> = bound.attrs.into_iter().map(attr).collect();
         let mut planner = TemplatePlanner::new(rule, vars, attrs);
         if !planner.conditions_hold(|var| facts[var]) {
             // Facts about a term hold for all terms that were shown to be equal to it.
-            let first = closure(&self.terms, &self.equal);
             let asked = rule.conditions.iter().flat_map(|condition| condition.vars(rule));
             let asked: Vec<(usize, TermId)> = asked.filter_map(|var| Some((var, bound.vars[var]?))).collect();
             for &(var, term) in &asked {
-                for other in (0..first.len()).filter(|&other| first[other] == first[term]) {
-                    facts[var] |= self.terms.known(other, &mut self.memo).map_or(ValueFacts::empty(), |known| known.1);
+                for other in self.equal.class(&self.terms, term).to_vec() {
+                    facts[var] |= self.facts(other);
                 }
             }
             if !planner.conditions_hold(|var| facts[var]) {
-                let conditions: Vec<String> = rule.conditions.iter().map(|c| c.text(rule)).collect();
-                let why = format!("of `{}` it is not certain that {}", self.terms.text(from), conditions.join(", "));
-                return Err(Wrong { why, unsure: asked.into_iter().map(|(_, term)| term).collect() });
+                let conditions: Vec<String> = rule.conditions.iter().map(|c| format!("`{}`", c.text(rule))).collect();
+                let why = format!("cannot prove condition {} for `{}`", conditions.join(", "), self.terms.text(from));
+                return Err(StepError { why, unproven_terms: asked.into_iter().map(|(_, term)| term).collect() });
             }
         }
-        let &[rhs] = &rule.rhs[..] else { return Err("it has several results".into()) };
+        let &[rhs] = &rule.rhs[..] else {
+            return Err(format!("the rule has {} right-hand sides, expected 1", rule.rhs.len()).into());
+        };
         let made = planner.result(rhs, &want, |ty| *ty == want);
-        let made = made.map_err(|why| why.reason(rule).unwrap_or_else(|| "the types don't go together".to_string()))?;
+        let made = made.map_err(|why| {
+            let types = || format!("the right-hand side does not have the type {want} of `{}`", self.terms.text(from));
+            why.reason(rule).unwrap_or_else(types)
+        })?;
         let template = planner.finish(SmallVec::from_slice(&[made]));
-        let made = self.build(&template).ok_or("its template has no form")?;
+        let made = self.build(&template).ok_or("the right-hand side has no result")?;
         if made == to {
             return Ok(());
         }
-        Err(format!("it makes `{}` of `{}`", self.terms.text(made), self.terms.text(from)).into())
+        let [from, made, to] = [from, made, to].map(|term| self.terms.text(term));
+        Err(format!("the rule rewrites `{from}` to `{made}`, not to `{to}`").into())
+    }
+
+    /// The facts about a term that its parts imply.
+    fn facts(&mut self, term: TermId) -> ValueFacts {
+        self.terms.known(term, &mut self.memo).map_or(ValueFacts::empty(), |known| known.1)
     }
 
     /// Matches a term syntactically, with operands in the pattern's order.
@@ -270,13 +274,13 @@ impl ProofChecker<'_> {
                 for (&arg, &operand) in wanted.args.iter().zip(&operands) {
                     self.matches(rule, arg, operand, bound)?;
                 }
-                self.computes_as_it_is(term, &operands)
+                self.needs_no_casts(term, &operands)
             }
         }
     }
 
     /// Succeeds if the op computes at the dtypes of its operands, without casts.
-    fn computes_as_it_is(&mut self, term: TermId, operands: &[TermId]) -> Option<()> {
+    fn needs_no_casts(&mut self, term: TermId, operands: &[TermId]) -> Option<()> {
         let (op, ..) = self.terms.op(term)?;
         let Eval::Elementwise { resolve, .. } = op.eval else { return Some(()) };
         let attrs = self.terms.attrs(term);
