@@ -8,7 +8,7 @@
 use crate::element::{Cell, assembled, insert};
 use crate::nest::{Applied, Nest, Part};
 use crate::ops::broadcasted::attrs_of_op;
-use crate::styles::bits::WORD;
+use crate::styles::bits::{BITS_PER_WORD, RANK};
 use rewright::ir::expr::{AxisKind, axes_along};
 use rewright::plugin::*;
 use std::collections::HashMap;
@@ -159,7 +159,7 @@ fn ones_of_zeros(func: &Function, nest: &Nest, result: &Type) -> bool {
 fn row_length(rw: &mut Rewriter<'_>, nest: &Nest, result: &Type) -> Result<Option<Row>, RewriteError> {
     let dim = result.dims().last().copied().unwrap_or(Dim::Any);
     if let Dim::Const(n) = dim {
-        return Ok((!n.is_multiple_of(WORD)).then_some(Row::Known(n as i64)));
+        return Ok((!n.is_multiple_of(BITS_PER_WORD)).then_some(Row::Known(n as i64)));
     }
     let own = |leaf: &Value| rw.func().ty(*leaf).dims().last() == Some(&dim);
     let leaf = nest.leaves().find(own).ok_or_else(|| RewriteError::new("no operand has as long rows"))?;
@@ -183,9 +183,11 @@ fn expression(
 ) -> Result<Value, RewriteError> {
     let func = rw.func();
     let dims: Vec<Dim> = match result.dims().split_last() {
-        Some((Dim::Const(n), around)) => around.iter().copied().chain([Dim::Const(n.div_ceil(WORD))]).collect(),
+        Some((Dim::Const(n), around)) => {
+            around.iter().copied().chain([Dim::Const(n.div_ceil(BITS_PER_WORD))]).collect()
+        }
         Some((_, around)) => around.iter().copied().chain([Dim::Any]).collect(),
-        None => return Err(RewriteError::new("bits of rank 0")),
+        None => return Err(RewriteError::new(RANK)),
     };
     let axes = axes_along(&dims, |name| result.dims().contains(&Dim::Sym(name)));
     debug_assert!(axes.iter().all(|axis| axis.kind == AxisKind::Parallel && axis.lo == SymExpr::default()));
@@ -296,9 +298,9 @@ impl Words<'_, '_> {
         };
         // The number of padding bits in the word at index `axis`: `64 * axis + 64 - length`, or 0 if that
         // is negative.
-        let last = signed(self.cell, "sub", &[number(WORD as i64), length])?;
+        let last = signed(self.cell, "sub", &[number(BITS_PER_WORD as i64), length])?;
         let axis = BodyRef::Axis(self.result.rank() as u32 - 1);
-        let first = signed(self.cell, "left_shift", &[axis, number(i64::from(WORD.trailing_zeros()))])?;
+        let first = signed(self.cell, "left_shift", &[axis, number(i64::from(BITS_PER_WORD.trailing_zeros()))])?;
         let beyond = signed(self.cell, "add", &[first, last])?;
         let beyond = signed(self.cell, "maximum", &[beyond, number(0)])?;
         let beyond = self.cell.body.cast(beyond, DType::I64, DType::U64, Loc::default());

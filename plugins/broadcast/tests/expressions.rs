@@ -64,10 +64,10 @@ fn shapes_that_do_not_fit_are_named() {
     let error = (x.lazy() + 2.0 * y.lazy()).materialize().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`add` can't broadcast operand 0, f64[3], with operand 1, a `mul` of shape [4]: extents are equal, or one of them is 1"
+        "`add` can't broadcast operand 0, f64[3], with operand 1, a result of `mul` with shape [4]: extents are equal, or one of them is 1"
     );
     let error = x.lazy().eq(2.0).where_(count(&[2, 1]), &y).materialize().unwrap_err().to_string();
-    assert!(error.contains("operands 0 to 1, of shape [2, 3] together") && error.contains("f64[4]"), "{error}");
+    assert!(error.contains("operands 0 to 1, which broadcast to shape [2, 3]") && error.contains("f64[4]"), "{error}");
     let error = Expr::apply("transpose", [&x]).unwrap_err().to_string();
     assert!(error.contains("no elementwise op"), "{error}");
     let error = Expr::apply("addd", [&x]).unwrap_err().to_string();
@@ -287,7 +287,7 @@ fn expressions_may_be_very_deep() {
     let deep = std::thread::spawn(move || deep).join().unwrap();
     // Validation walks the whole expression without recursion, and finds the mistake at its root.
     let error = (deep + count(&[3])).materialize().unwrap_err().to_string();
-    assert!(error.contains("a `neg` of shape [2]"), "{error}");
+    assert!(error.contains("a result of `neg` with shape [2]"), "{error}");
 }
 
 /// J16: `flatten`.

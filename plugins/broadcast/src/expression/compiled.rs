@@ -2,7 +2,7 @@
 
 use super::Error;
 use super::module::module;
-use super::program::{Given, Program};
+use super::program::{Argument, Program};
 use rewright::exec::{Arg, Options};
 use rewright::{Datum, EvalError, Executable, NoObserver, Passed, Pipeline, rewrites, target_of};
 use rustc_hash::FxHashMap;
@@ -64,18 +64,20 @@ impl Compiled {
     }
 
     /// Computes the result.
-    pub fn value(&self, values: &[Given]) -> Result<Datum, Error> {
+    pub fn value(&self, values: &[Argument]) -> Result<Datum, Error> {
         let mut args: Vec<Arg<'_>> = Vec::with_capacity(values.len());
         for given in values {
             match given {
-                Given::Value(datum) => args.push(Arg::from(datum)),
+                Argument::Value(datum) => args.push(Arg::from(datum)),
                 // The parameters of a deferred operand are consecutive; the first one stands for all.
-                Given::Part(deferred, 0, _) => args.extend(deferred.values()?.into_iter().map(|passed| match passed {
-                    Passed::Scalar(scalar) => Arg::Scalar(scalar),
-                    Passed::Array(array) => Arg::Array(array),
-                    Passed::View(view) => Arg::View(view),
-                })),
-                Given::Part(..) => {}
+                Argument::DeferredParam(deferred, 0, _) => {
+                    args.extend(deferred.values()?.into_iter().map(|passed| match passed {
+                        Passed::Scalar(scalar) => Arg::Scalar(scalar),
+                        Passed::Array(array) => Arg::Array(array),
+                        Passed::View(view) => Arg::View(view),
+                    }))
+                }
+                Argument::DeferredParam(..) => {}
             }
         }
         let mut results = self.0.call(&args)?.into_vec();

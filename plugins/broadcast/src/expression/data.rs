@@ -15,7 +15,7 @@
 //! NaNs. Deferred operands are written as arrays of their elements.
 
 use super::function::Function;
-use super::program::Place;
+use super::program::ValueIdentity;
 use super::{Error, Expr, Node, ScalarFunction};
 use rewright::ir::{Style, Styled};
 use rewright::{Array, Complex64, DType, Datum, Literal, Name, Scalar, Type};
@@ -77,7 +77,7 @@ struct Writer {
     /// The numbers of expressions, of arrays by the addresses of their elements, and of functions by their
     /// texts.
     nodes: FxHashMap<*const Node, usize>,
-    places: FxHashMap<Place, usize>,
+    places: FxHashMap<ValueIdentity, usize>,
     numbers: FxHashMap<String, usize>,
 }
 
@@ -121,7 +121,7 @@ impl Writer {
     }
 
     fn value(&mut self, value: &Datum) -> usize {
-        let place = Place::of(value);
+        let place = ValueIdentity::of(value);
         if let Some(&number) = place.as_ref().and_then(|place| self.places.get(place)) {
             return number;
         }

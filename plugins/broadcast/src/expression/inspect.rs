@@ -1,6 +1,6 @@
 //! Queries of expressions that do not materialize all elements: shape, dtype, single elements, reductions.
 
-use super::program::{self, Given, Goal, Program};
+use super::program::{self, Argument, Goal, Program};
 use super::typed::typed;
 use super::{Error, Expr};
 use rewright::ir::builder::find_op;
@@ -29,7 +29,7 @@ impl Expr {
         Ok(match (last, program.result) {
             (Some(dtype), _) => dtype,
             (None, program::Operand::Number(number)) => number.0.dtype_beside(None),
-            (None, _) => values.first().map_or(DType::F64, Given::dtype),
+            (None, _) => values.first().map_or(DType::F64, Argument::dtype),
         })
     }
 
@@ -85,6 +85,6 @@ impl Expr {
         if monoid(op.0).is_none() {
             return Err(Error::NoReduction { op: op.name });
         }
-        self.reach(Goal::Reduced(op.name, axes))
+        self.reach(Goal::Reduce { op: op.name, axes })
     }
 }

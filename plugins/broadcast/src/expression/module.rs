@@ -67,7 +67,7 @@ fn entry(program: &Program, dtypes: &[Typed], name: Name, module: &Module) -> Re
                 style.map_or(Attrs::new(), |style| Attrs::new().with("style", Attr::Str(style.as_str().into())));
             returned(build, "materialize", result, attrs).map_err(|error| Error::of_type("materialize", error))
         }
-        Goal::Reduced(op, axes) => {
+        Goal::Reduce { op, axes } => {
             let along = axes.as_ref().map(|axes| Attrs::new().with("axes", Attr::Ints(axes.as_slice().into())));
             returned(build, op, result, along.unwrap_or_default()).map_err(|error| Error::of_type(op, error))
         }

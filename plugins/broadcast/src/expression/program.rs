@@ -1,4 +1,5 @@
-//! An expression without its values: the unit of compilation, which all expressions of one kind share.
+//! Programs: expressions without their values. A program is the unit of compilation and the key of the cache;
+//! expressions that differ only in values and extents have the same program.
 
 use super::function::{Function, Recipe};
 use super::{Error, Expr, Node};
@@ -34,14 +35,14 @@ pub enum Operand {
     Step(usize),
 }
 
-/// The use of the elements.
+/// The use of the elements: returned, reduced or stored.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Goal<D> {
     /// They are the result, in a style if one is requested.
     Value(Option<Name>),
-    /// They are reduced along these axes, or along all.
-    Reduced(&'static str, Option<Vec<i64>>),
-    /// They are stored in an array, which is the first parameter.
+    /// They are reduced by `op` along these axes, or along all.
+    Reduce { op: &'static str, axes: Option<Vec<i64>> },
+    /// They are stored in an array, which is the first parameter. `D` is the array, or nothing in a program.
     Destination(D),
 }
 
@@ -64,19 +65,19 @@ impl Hash for Number {
 
 /// The argument of a parameter.
 #[derive(Clone)]
-pub enum Given {
+pub enum Argument {
     /// A value.
     Value(Datum),
     /// A parameter of a deferred operand: its number, and its type.
-    Part(Arc<dyn Deferred>, usize, Type),
+    DeferredParam(Arc<dyn Deferred>, usize, Type),
 }
 
-impl Given {
+impl Argument {
     /// The type, with constant dims.
     pub fn ty(&self) -> Type {
         match self {
-            Given::Value(datum) => datum.ty(),
-            Given::Part(_, _, ty) => ty.clone(),
+            Argument::Value(datum) => datum.ty(),
+            Argument::DeferredParam(_, _, ty) => ty.clone(),
         }
     }
     /// The element type.
@@ -86,8 +87,11 @@ impl Given {
     /// The value.
     pub fn into_value(self) -> Result<Datum, Error> {
         match self {
-            Given::Value(datum) => Ok(datum),
-            Given::Part(..) => Err(EvalError::unsupported("a deferred operand is no value").into()),
+            Argument::Value(datum) => Ok(datum),
+            Argument::DeferredParam(..) => {
+                Err(EvalError::unsupported("a deferred operand was not evaluated before it was passed as a value")
+                    .into())
+            }
         }
     }
 }
@@ -95,14 +99,15 @@ impl Given {
 impl Program {
     /// The program of an expression, and its values without that of a destination. The program computes
     /// deferred operands.
-    pub fn of(expr: &Expr, goal: Goal<&Datum>) -> Result<(Program, Vec<Given>), Error> {
-        Program::in_order(expr, goal, Order::default())
+    pub fn of(expr: &Expr, goal: Goal<&Datum>) -> Result<(Program, Vec<Argument>), Error> {
+        Program::build(expr, goal, ProgramBuilder::default())
     }
 
     /// The same, but the elements of deferred operands are passed as values.
     pub fn of_values(expr: &Expr, goal: Goal<&Datum>) -> Result<(Program, Vec<Datum>), Error> {
-        let (program, given) = Program::in_order(expr, goal, Order { forces: true, ..Order::default() })?;
-        Ok((program, given.into_iter().map(Given::into_value).collect::<Result<_, _>>()?))
+        let (program, given) =
+            Program::build(expr, goal, ProgramBuilder { evaluate_deferred: true, ..ProgramBuilder::default() })?;
+        Ok((program, given.into_iter().map(Argument::into_value).collect::<Result<_, _>>()?))
     }
 
     /// The program without its deferred operands, as the cache keeps it.
@@ -115,17 +120,18 @@ impl Program {
         self
     }
 
-    fn in_order(expr: &Expr, goal: Goal<&Datum>, mut order: Order) -> Result<(Program, Vec<Given>), Error> {
+    /// The program that a builder makes of an expression.
+    fn build(expr: &Expr, goal: Goal<&Datum>, mut builder: ProgramBuilder) -> Result<(Program, Vec<Argument>), Error> {
         if let Goal::Destination(to) = goal {
-            order.value(to);
+            builder.value(to);
         }
-        let result = order.visit(expr)?;
-        let shape = order.shape(result);
-        let Order { steps, mut values, .. } = order;
+        let result = builder.visit(expr)?;
+        let shape = builder.shape(result);
+        let ProgramBuilder { steps, mut values, .. } = builder;
         let params = types(&values);
         let goal = match goal {
             Goal::Value(style) => Goal::Value(style),
-            Goal::Reduced(op, axes) => Goal::Reduced(op, axes),
+            Goal::Reduce { op, axes } => Goal::Reduce { op, axes },
             Goal::Destination(to) => {
                 values.remove(0);
                 fits(shape.as_deref().unwrap_or(&[]), &to.ty())?;
@@ -138,10 +144,10 @@ impl Program {
 
 /// The shape of an expression, with known extents; none for a scalar.
 pub fn shape(expr: &Expr) -> Result<Option<Vec<usize>>, Error> {
-    let mut order = Order::default();
-    let result = order.visit(expr)?;
+    let mut builder = ProgramBuilder::default();
+    let result = builder.visit(expr)?;
     let extents = |dims: Vec<Dim>| dims.iter().filter_map(constant).filter_map(|n| usize::try_from(n).ok()).collect();
-    Ok(order.shape(result).map(extents))
+    Ok(builder.shape(result).map(extents))
 }
 
 /// Checks that elements of a shape can be written to an array.
@@ -157,41 +163,41 @@ fn fits(shape: &[Dim], ty: &Type) -> Result<(), Error> {
     }
 }
 
-/// Collects the parts of an expression, each once.
+/// Numbers the parts of an expression in topological order, each once.
 #[derive(Default)]
-struct Order {
+struct ProgramBuilder {
     steps: Vec<Step>,
     /// The shapes of the steps' results; none for scalars.
     shapes: Vec<Option<Vec<Dim>>>,
-    values: Vec<Given>,
+    values: Vec<Argument>,
     /// Whether deferred operands are passed as values.
-    forces: bool,
+    evaluate_deferred: bool,
     seen: FxHashMap<*const Node, Operand>,
-    places: FxHashMap<Place, usize>,
+    identities: FxHashMap<ValueIdentity, usize>,
 }
 
 /// The identity of a value.
 #[derive(PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum ValueIdentity {
     Array { elements: usize, strides: Vec<isize>, ty: Type },
     Styled(usize),
 }
 
-impl Place {
+impl ValueIdentity {
     /// The identity of an array; none for scalars, each of which is a value of its own.
-    pub fn of(value: &Datum) -> Option<Place> {
+    pub fn of(value: &Datum) -> Option<ValueIdentity> {
         Some(match value {
             Datum::Scalar(_) => return None,
             Datum::Array(array) => {
                 let elements = with_array!(array, |a| a.as_ptr() as usize);
-                Place::Array { elements, strides: array.strides().to_vec(), ty: array.ty() }
+                ValueIdentity::Array { elements, strides: array.strides().to_vec(), ty: array.ty() }
             }
-            Datum::Styled(styled) => Place::Styled(Arc::as_ptr(styled) as usize),
+            Datum::Styled(styled) => ValueIdentity::Styled(Arc::as_ptr(styled) as usize),
         })
     }
 }
 
-impl Order {
+impl ProgramBuilder {
     /// Numbers an expression after its operands.
     fn visit(&mut self, root: &Expr) -> Result<Operand, Error> {
         // Post-order traversal with an explicit stack; the flag says that the operands are done.
@@ -225,9 +231,9 @@ impl Order {
 
     fn value(&mut self, value: &Datum) -> usize {
         let next = self.values.len();
-        let number = Place::of(value).map_or(next, |place| *self.places.entry(place).or_insert(next));
+        let number = ValueIdentity::of(value).map_or(next, |identity| *self.identities.entry(identity).or_insert(next));
         if number == next {
-            self.values.push(Given::Value(value.clone()));
+            self.values.push(Argument::Value(value.clone()));
         }
         number
     }
@@ -235,10 +241,10 @@ impl Order {
     /// A deferred operand is a function of its parameters.
     fn deferred(&mut self, deferred: &Arc<dyn Deferred>) -> Result<Operand, Error> {
         let ty = deferred.ty()?;
-        if self.forces {
+        if self.evaluate_deferred {
             return Ok(Operand::Param(self.value(&Datum::Array(deferred.elements()?))));
         }
-        let part = |(number, ty)| Given::Part(deferred.clone(), number, ty);
+        let part = |(number, ty)| Argument::DeferredParam(deferred.clone(), number, ty);
         let first = self.values.len();
         self.values.extend(deferred.params().into_iter().enumerate().map(part));
         let args = (first..self.values.len()).map(Operand::Param).collect();
@@ -273,7 +279,7 @@ impl Order {
                         let left = self.described(from, args[from]);
                         let left = match self.shape(args[from]).is_some_and(|own| own == before) {
                             true => left,
-                            false => format!("operands 0 to {from}, of shape {} together", listed(&before)),
+                            false => format!("operands 0 to {from}, which broadcast to shape {}", listed(&before)),
                         };
                         let right = self.described(number, arg);
                         return Err(Error::Shape { function: function.to_string(), left, right });
@@ -284,14 +290,14 @@ impl Order {
         Ok(all.map(|(shape, _)| shape))
     }
 
-    /// Describes an operand in a message.
+    /// Describes an operand in a message: its number and its type, its literal, or its function and shape.
     fn described(&self, number: usize, operand: Operand) -> String {
         match operand {
             Operand::Param(n) => format!("operand {number}, {}", self.values[n].ty()),
             Operand::Number(literal) => format!("operand {number}, {}", literal.0),
             Operand::Step(n) => {
                 let shape = self.shapes[n].as_deref().unwrap_or(&[]);
-                format!("operand {number}, a `{}` of shape {}", self.steps[n].function, listed(shape))
+                format!("operand {number}, a result of `{}` with shape {}", self.steps[n].function, listed(shape))
             }
         }
     }
@@ -303,8 +309,8 @@ fn listed(shape: &[Dim]) -> String {
 
 /// The types of a program's parameters for these values. Extents are symbols, so that the program serves
 /// other extents, too.
-fn types(values: &[Given]) -> Vec<Type> {
-    let known: Vec<Type> = values.iter().map(Given::ty).collect();
+fn types(values: &[Argument]) -> Vec<Type> {
+    let known: Vec<Type> = values.iter().map(Argument::ty).collect();
     let extents = |ty: &Type| ty.dims().iter().filter_map(constant).collect::<Vec<_>>();
     // Some styles need constant extents at compile time.
     let wants_constants = |ty: &&Type| {

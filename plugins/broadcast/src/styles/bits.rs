@@ -8,7 +8,10 @@ use rewright::ir::{Component, StyleDef, Styled};
 use rewright::{Array, DType, Dim, Loc, Scalar, Type, register_interface, register_style};
 
 /// The number of bools in a word.
-pub const WORD: u64 = 64;
+pub const BITS_PER_WORD: u64 = 64;
+
+/// The message for a scalar.
+pub const RANK: &str = "style `bits` requires rank >= 1";
 
 /// Packed bools, 64 in a word.
 pub static BITS: StyleDef = StyleDef {
@@ -18,11 +21,11 @@ pub static BITS: StyleDef = StyleDef {
     check,
     element: |array, index| {
         let (mut at, last) = (index.to_vec(), index.len() - 1);
-        at[last] /= WORD as usize;
+        at[last] /= BITS_PER_WORD as usize;
         let word = word(&array.components()[0], &at);
-        Scalar::Bool(word >> (index[last] as u64 % WORD) & 1 == 1)
+        Scalar::Bool(word >> (index[last] as u64 % BITS_PER_WORD) & 1 == 1)
     },
-    take,
+    take: from_dense,
 };
 
 register_style!(BITS);
@@ -33,15 +36,15 @@ register_interface!(style "bits", Element, &Element(cell));
 
 /// A bool as an expression: a word, shifted down.
 fn cell(cell: &mut Cell<'_>, leaf: &Leaf, at: &[Affine]) -> Result<BodyRef, String> {
-    let (last, around) = at.split_last().ok_or("bits of rank 0")?;
+    let (last, leading) = at.split_last().ok_or(RANK)?;
     let plain = |expr| Index { expr, mode: Mode::Proved };
-    let words = around.iter().map(|form| plain(IndexExpr::Affine(form.clone())));
-    let words = words.chain([plain(IndexExpr::FloorDiv(last.clone(), WORD as i64))]).collect();
+    let words = leading.iter().map(|form| plain(IndexExpr::Affine(form.clone())));
+    let words = words.chain([plain(IndexExpr::FloorDiv(last.clone(), BITS_PER_WORD as i64))]).collect();
     let word = cell.read_by(leaf.components[0], words);
     let index = cell.index(last)?;
     let index = cell.body.cast(index, DType::I64, DType::U64, Loc::default());
     let number = |n: u64| BodyRef::Const(Scalar::U64(n));
-    let bit = cell.core("bitand", &[index, number(WORD - 1)], DType::U64)?;
+    let bit = cell.core("bitand", &[index, number(BITS_PER_WORD - 1)], DType::U64)?;
     let shifted = cell.core("right_shift", &[word, bit], DType::U64)?;
     let lowest = cell.core("bitand", &[shifted, number(1)], DType::U64)?;
     cell.core("ne", &[lowest, number(0)], DType::Bool)
@@ -49,16 +52,16 @@ fn cell(cell: &mut Cell<'_>, leaf: &Leaf, at: &[Affine]) -> Result<BodyRef, Stri
 
 fn components(ty: &Type) -> Result<Vec<Component>, String> {
     if ty.dtype() != DType::Bool {
-        return Err(format!("bools are wanted, not {}", ty.dtype()));
+        return Err(format!("style `bits` requires dtype bool, got {}", ty.dtype()));
     }
-    let Some((last, around)) = ty.dims().split_last() else {
-        return Err("an axis to pack is wanted, not rank 0".into());
+    let Some((last, leading)) = ty.dims().split_last() else {
+        return Err(RANK.into());
     };
     let words = match last {
-        Dim::Const(n) => Dim::Const(n.div_ceil(WORD)),
+        Dim::Const(n) => Dim::Const(n.div_ceil(BITS_PER_WORD)),
         _ => Dim::Any,
     };
-    let dims: Vec<Dim> = around.iter().copied().chain([words]).collect();
+    let dims: Vec<Dim> = leading.iter().copied().chain([words]).collect();
     Ok(vec![Component::new("words", DType::U64, dims)])
 }
 
@@ -72,12 +75,14 @@ fn word(words: &Array, at: &[usize]) -> u64 {
 /// Checks that the padding bits of each row are zero.
 fn check(array: &Styled) -> Result<(), String> {
     let (words, row) = (&array.components()[0], array.shape().last().map_or(0, |&n| n as u64));
-    if row.is_multiple_of(WORD) {
+    if row.is_multiple_of(BITS_PER_WORD) {
         return Ok(());
     }
-    let beyond = u64::MAX << (row % WORD);
-    let Array::U64(words) = words else { return Err(format!("`words` are u64, not {}", words.dtype())) };
-    let in_row = row.div_ceil(WORD) as usize;
+    let beyond = u64::MAX << (row % BITS_PER_WORD);
+    let Array::U64(words) = words else {
+        return Err(format!("component `words` requires dtype u64, got {}", words.dtype()));
+    };
+    let in_row = row.div_ceil(BITS_PER_WORD) as usize;
     let is_beyond = |last: Option<&u64>| last.is_some_and(|word| word & beyond != 0);
     let wrong = match words.as_slice() {
         Some(words) => words.chunks_exact(in_row).position(|row| is_beyond(row.last())),
@@ -85,25 +90,27 @@ fn check(array: &Styled) -> Result<(), String> {
     };
     match wrong {
         Some(number) => Err(format!(
-            "word {} of `words` has bits beyond the end of its row, which has {row}",
+            "word {} of `words` has nonzero padding bits; rows have {row} elements",
             number * in_row + in_row - 1
         )),
         None => Ok(()),
     }
 }
 
-fn take(_: &Type, array: &Array) -> Result<Vec<Array>, String> {
+fn from_dense(_: &Type, array: &Array) -> Result<Vec<Array>, String> {
     let (Some(&row), mut shape) = (array.shape().last(), array.shape().to_vec()) else {
-        return Err("an axis to pack is wanted, not rank 0".into());
+        return Err(RANK.into());
     };
-    let in_row = row.div_ceil(WORD as usize);
+    let in_row = row.div_ceil(BITS_PER_WORD as usize);
     if let Some(last) = shape.last_mut() {
         *last = in_row;
     }
     let mut words = vec![0; shape.iter().product()];
     for (n, _) in array.iter().enumerate().filter(|(_, element)| element.truthy()) {
-        words[n / row * in_row + n % row / WORD as usize] |= 1 << (n % row % WORD as usize);
+        words[n / row * in_row + n % row / BITS_PER_WORD as usize] |= 1 << (n % row % BITS_PER_WORD as usize);
     }
     let packed = Array::from_fn(DType::U64, &shape, |n| Scalar::U64(words[n]));
-    packed.map(|words| vec![words]).ok_or_else(|| "it is too large".to_string())
+    packed
+        .map(|words| vec![words])
+        .ok_or_else(|| format!("{row} packed elements a row are too large an array: its shape is {shape:?} in words"))
 }
