@@ -86,7 +86,7 @@ fn lists_name_crate_and_line() {
     // The long form begins each entry with its crate and line, and has further properties below.
     for listing in ["rewrites", "conditions", "ops", "interfaces", "styles"] {
         let (short, long) = (done(&feed(&["list", listing], "")), done(&feed(&["list", listing, "--long"], "")));
-        // What belongs to an entry is indented.
+        // The lines of an entry after its first are indented.
         let entries = |text: &str| -> Vec<String> { text.replace("\n ", " ").lines().map(String::from).collect() };
         let (short, long) = (entries(&short), entries(&long));
         assert!(long.iter().all(|entry| entry.contains(".rs:")), "{long:?}");
@@ -272,7 +272,7 @@ fn exec_prints_what_the_function_prints_and_stores() {
 }
 
 #[test]
-fn exec_says_what_is_wrong_with_arguments() {
+fn exec_names_errors_in_arguments() {
     // If some arguments are given, the others are too.
     let text = HALVES.replace("%x: f64[n]", "%x: f64[n], %y: f64[n]");
     let error = wrong(&feed(&["exec", "-", "--arg", "x=[1, 2]"], &text));
@@ -301,7 +301,7 @@ fn fixtures_are_checked_and_blessed() {
     let failed = feed(&["test", &file], "");
     let text = stdout(&failed);
     assert_eq!(failed.status.code(), Some(1));
-    for part in ["FAILED", "+ func @f", "expects 0 results", "0 passed, 1 failed", &format!("test {file} --bless")] {
+    for part in ["FAILED", "+ func @f", "expected 0 results", "0 passed, 1 failed", &format!("test {file} --bless")] {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert!(done(&feed(&["test", &file, "--bless"], "")).contains("blessed"));
@@ -321,18 +321,18 @@ fn remarks_are_blessed_too() {
     let path = write(&dir, "costly.ron", &fixture);
     let file = path.display().to_string();
     let failed = stdout(&feed(&["test", &file], ""));
-    assert!(failed.contains("wanted no remarks") && failed.contains("there is: array-expr: @f"), "{failed}");
+    assert!(failed.contains("expected no remarks") && failed.contains("actual remark: array-expr: @f"), "{failed}");
     done(&feed(&["test", &file, "--bless"], ""));
     let blessed = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(blessed.contains("remarks: [\"array-expr: @f") && blessed.contains("`sin`"), "{blessed}");
     assert_eq!(done(&feed(&["test", &file], "")), "1 passed, 0 failed\n");
     let other = write(&dir, "other.ron", &fixture.replace("remarks: []", "remarks: [\"no such thing\"]"));
     let failed = stdout(&feed(&["test", &other.display().to_string()], ""));
-    assert!(failed.contains("no remark says \"no such thing\""), "{failed}");
+    assert!(failed.contains("expected a remark containing \"no such thing\""), "{failed}");
 }
 
 #[test]
-fn only_what_holds_is_blessed() {
+fn only_outputs_whose_runs_agree_are_blessed() {
     let dir = folder();
     let text = fixture("\"\"", "[f64([2], [0.5, 1.5])]");
     let path = write(&dir, "half.ron", &text);
@@ -445,7 +445,7 @@ fn an_error_inside_a_node_points_to_the_op_that_it_came_from() {
 }
 
 #[test]
-fn what_has_no_type_is_shown_where_it_is() {
+fn type_errors_have_locations() {
     let text = "untyped func @f(%x: f64[n]) -> f64[n] {\nentry:\n  %a = mul %x, 2\n  %b = bitand %a, 3\n  ret %b\n}\n";
     let said = wrong(&feed(&["run", "-"], text));
     assert!(said.contains("`bitand` is not defined for f64, f64") && said.contains("stdin:4:3"), "{said}");
@@ -460,7 +460,7 @@ fn of_several_nodes_a_value_is_in_its_own() {
     let explain = |value: &str| done(&feed(&["explain", "-", value, "--pipeline", "array-expr"], text));
     let (v, w) = (explain("v"), explain("w"));
     assert!(v.contains("its `add` is taken into `%v = arrayexpr"), "{v}");
-    assert!(v.contains("// array-expr: @f line 3: what is read through `slice` is computed apart"), "{v}");
+    assert!(v.contains("// array-expr: @f line 3: the operand of `slice` is computed apart"), "{v}");
     assert!(w.contains("its `mul` is taken into `%w = arrayexpr"), "{w}");
 }
 
