@@ -245,7 +245,7 @@ pub fn indexing(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
 }
 
 /// Concatenates, stacks or multiplies two arrays.
-pub fn joined(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
+pub fn binary_structural(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
     let (x, y) = (body.array(c)?, body.array(c)?);
     let rank = body.ty(x).rank();
     let axis = Attr::Int(c.below(rank) as i64);
@@ -267,7 +267,7 @@ pub fn joined(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
 }
 
 /// Combines two results of one op, or a value with itself; the first is read through a view.
-pub fn two_places(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
+pub fn reads_value_twice(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
     let value = body.any(c)?;
     let (first, second) = match c.below(4) {
         0 => (value, value),
@@ -277,7 +277,7 @@ pub fn two_places(body: &mut Body<'_>, c: &mut Choices<'_>) -> Option<()> {
             (results[0], results[1])
         }
     };
-    let seen = view_of(body, c, first)?;
+    let viewed = view_of(body, c, first)?;
     let name = c.pick(&["add", "mul", "maximum"]);
-    body.inst(c, name, [seen, second], none()).map(drop)
+    body.inst(c, name, [viewed, second], none()).map(drop)
 }
