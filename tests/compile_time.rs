@@ -49,7 +49,7 @@ fn compile(ops: &[&str], n: usize) -> Duration {
     assert_eq!(
         module.get(Name::new("f")).map(|func| func.inst_count()),
         Some(2),
-        "{n} ops are one loop and what gives its result"
+        "{n} ops are one loop and the `ret` of its result"
     );
     time
 }

@@ -22,7 +22,7 @@ use std::io::Write;
 /// How many programs a normal test run tries.
 const CASES: u32 = 2000;
 
-/// What programs are rewritten by.
+/// The pipelines that rewrite programs.
 const PIPELINES: [&str; 2] = ["default", "fold, saturate, default"];
 
 /// A full run reports its progress each time it has run this many programs.
@@ -34,7 +34,7 @@ const LIMITS: Limits = Limits { steps: 1 << 20, elements: 1 << 16, bytes: 1 << 2
 /// Bands as small as the arrays, so that there are some, of an iteration and of several.
 const BANDS: [u64; 3] = [100, 400, 2_000];
 
-/// What programs end with, and how many.
+/// The outcomes of programs, and how many have each.
 type Ends = BTreeMap<String, u32>;
 
 #[test]

@@ -152,7 +152,7 @@ fn same(a: &[Datum], b: &[Datum]) -> bool {
 }
 
 #[test]
-fn what_is_taken_out_of_nodes_changes_nothing() {
+fn extracted_reads_keep_results() {
     let cases = std::env::var("REWRIGHT_READS").ok().and_then(|n| n.parse().ok()).unwrap_or(1_500);
     let (mut changed, mut with_results) = (0, 0);
     for number in 0..cases {

@@ -119,7 +119,7 @@ impl Inliner<'_> {
         }
         self.blocks += func.blocks().count();
         if self.blocks > MAX_BLOCKS {
-            return Err(format!("it has more than {MAX_BLOCKS} blocks, with those of what it calls"));
+            return Err(format!("it has more than {MAX_BLOCKS} blocks, with those of its callees"));
         }
         let dominators = Dominators::of(func);
         let order: FxHashMap<Block, usize> =

@@ -175,7 +175,7 @@ fn proved_and_broadcast_positions_are_checked_once() {
 }
 
 #[test]
-fn modes_say_what_is_outside() {
+fn modes_define_reads_out_of_bounds() {
     let shifted =
         |mode| copy(5, operand("x", Source::Array(0), F, vec![index(IndexExpr::Affine(form(0, 1, -1)), mode)]));
     let x = [vector(&[1., 2., 3.])];

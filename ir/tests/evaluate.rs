@@ -105,7 +105,7 @@ fn fill() -> Function {
 }
 
 #[test]
-fn stores_reach_the_caller_and_nobody_else() {
+fn stores_reach_only_the_caller() {
     let m = module([fill()]);
     let mut b = FuncBuilder::new("f", &[("x", i64s(&["n"])), ("y", i64s(&["n"]))], vec![i64s(&["n"]); 3]).in_module(&m);
     let (x, y) = (b.param(0), b.param(1));

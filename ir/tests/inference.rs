@@ -27,7 +27,7 @@ fn becomes(before: &str, after: &str) {
 }
 
 #[test]
-fn straight_code_gets_what_its_ops_say() {
+fn straight_line_code_gets_the_types_of_its_ops() {
     becomes(
         "untyped func @f(%x: f32[n], %i: i8) -> f32[n] {\nentry:\n  %a = mul %x, 2\n  %b = add %a, 0.5\n  %q, %r = divmod %i, 3\n  %c = add %b, %r\n  ret %c\n}",
         "func @f(%x: f32[n], %i: i8) -> f32[n] {\nentry:\n  %a = mul %x, 2.0\n  %b = add %a, 0.5\n  %q, %r = divmod %i, 3\n  %c = add %b, %r\n  ret %c\n}",
@@ -67,7 +67,7 @@ fn extents_that_differ_are_open() {
 }
 
 #[test]
-fn what_is_weak_to_the_end_has_a_dtype_of_its_own() {
+fn values_of_weak_literals_get_default_dtypes() {
     becomes(
         "untyped func @f(%c: bool) -> f64 {\nentry:\n  br_if %c, done(1), done(2)\ndone(%v):\n  %h = div %v, 4\n  ret %h\n}",
         "func @f(%c: bool) -> f64 {\nentry:\n  br_if %c, done(1), done(2)\ndone(%v: i64):\n  %h = div %v, 4\n  ret %h\n}",
@@ -106,7 +106,7 @@ fn a_typed_function_runs_and_an_untyped_one_does_not() {
 }
 
 #[test]
-fn errors_tell_what_does_not_go_together() {
+fn errors_name_the_types_that_do_not_fit() {
     let cases = [
         (
             "untyped func @f(%c: bool, %x: f64[n]) -> f64[n] {\nentry:\n  br_if %c, done(%x), done(0)\ndone(%v):\n  ret %v\n}",

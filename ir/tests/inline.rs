@@ -211,7 +211,7 @@ good:
 }
 
 #[test]
-fn what_is_gone_through_is_bounded() {
+fn the_number_of_inlined_blocks_is_bounded() {
     // Each function calls the one before three times: many blocks without any instructions.
     let mut text = String::from("func @f0(%x: f64) -> f64 {\nentry:\n  ret %x\n}\n");
     for depth in 1..16 {
@@ -221,7 +221,7 @@ fn what_is_gone_through_is_bounded() {
             "func @{name}(%x: f64) -> f64 {{\nentry:\n  %0 = call @f{callee}(%x)\n  %1 = call @f{callee}(%0)\n  %2 = call @f{callee}(%1)\n  ret %2\n}}\n"
         );
     }
-    assert!(refused(&text, &[DType::F64]).contains("blocks, with those of what it calls"));
+    assert!(refused(&text, &[DType::F64]).contains("blocks, with those of its callees"));
     // Many paths that meet in one block.
     let ways = |count: usize| {
         let mut text = String::from("func @f(%x: f64, %c: bool) -> f64 {\nentry:\n  br_if %c, b0, end\n");

@@ -113,7 +113,7 @@ fn malformed_files_are_errors() {
 
 #[cfg(unix)]
 #[test]
-fn what_has_no_end_is_no_file() {
+fn endless_files_are_rejected() {
     assert!(matches!(read("/dev/zero"), Err(NpyError::Magic)));
 }
 

@@ -199,7 +199,7 @@ fn examples_of_the_page_are_read() {
 }
 
 #[test]
-fn what_has_no_type_in_a_typed_function_is_one_error_wherever_it_is_used() {
+fn a_value_without_a_type_is_one_error_for_all_its_uses() {
     let text = r#"Module([Function(name: "f", results: ["f64"], blocks: [
         Block(name: "entry", insts: [Inst(op: "jump", targets: [Target(block: "next", args: ["1"])])]),
         Block(name: "next", params: [("%i", "?")], insts: [

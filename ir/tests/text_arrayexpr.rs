@@ -328,7 +328,7 @@ entry:
             "16:14:a body sees its operands, not values of the function",
             "21:13:unknown monoid `smu`",
             "22:8:the result types of an `arrayexpr` are missing",
-            "25:39:what is divided is one term, or in parentheses",
+            "25:39:the dividend of `//` and `%` is one term, or in parentheses",
             "28:3:there are reduce axes, and nothing says how points along them combine",
             "32:5:`and` takes 2 operands, got 1",
             "34:5:`bitand` is not defined for f64, f64",

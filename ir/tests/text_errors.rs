@@ -46,7 +46,7 @@ yield x\n  } : f64[n]\n  %1 = arrayexpr [i: n] (x = %a[i]) {\n    t0 = bitand x,
 yield t2\n  } : f64[n]\n  %2 = arrayexpr [i: n, k: reduce m] (x = %a[i]) {\n    yield x\n  } : f64[n]\n  ret %0\n}\n",
     ),
     (
-        "a call of what is not there",
+        "a call of an unknown function",
         "func @smooth(%x: f64) -> f64 {\nentry:\n  ret %x\n}\n\nfunc @f(%x: f64) -> f64 {\nentry:\n  \
 %0 = call @smoth(%x)\n  ret %0\n}\n",
     ),

@@ -52,7 +52,7 @@ fn each(old: &str, new: &str, mut line: impl FnMut(char, &str)) {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn shows_changes_and_what_is_near() {
+    fn changes_are_shown_with_context() {
         let old: String = (0..20).map(|i| format!("line {i}\n")).collect();
         let new = old.replace("line 3\n", "").replace("line 15\n", "line 15\nmore\n");
         let found = super::lines(&old, &new);

@@ -80,7 +80,7 @@ fn cranelift_shows_its_code_too() {
 }
 
 #[test]
-fn what_is_refused_says_so() {
+fn refused_programs_name_the_reason() {
     let reference = "func @f(%x: i64[n], %y: i64[n]) -> i64[n] {\nentry:\n  %0 = gcd %x, %y\n  ret %0\n}\n";
     let text = done(&["asm", "-", "--level", "avx2"], reference);
     assert!(text.contains("v2: i64 = reference gcd v0, v1"), "{text}");

@@ -215,7 +215,7 @@ fn requests_are_answered_in_turn() {
     assert_eq!(saved.iter().map(|x| x.to_f64()).collect::<Vec<_>>(), [3.0, 5.0]);
 }
 
-/// The programs that are measured beside other systems: what kernels compute of them is what they mean.
+/// The kernels of programs that are measured beside other systems compute the same as the evaluator.
 #[test]
 fn the_workloads_beside_peers_mean_what_they_compute() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../benches/peers/workloads");

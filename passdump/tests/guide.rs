@@ -8,7 +8,7 @@ const START: &str = include_str!("../../docs/start.md");
 const DEBUG: &str = include_str!("../../docs/debug.md");
 const PASSDUMP: &str = include_str!("../../docs/passdump.md");
 
-/// The fenced blocks of a page: what stands behind the fence, and the text.
+/// The fenced blocks of a page: the info string behind the fence, and the text.
 fn blocks(page: &str) -> Vec<(&str, &str)> {
     let mut found = Vec::new();
     let mut rest = page;

@@ -27,7 +27,7 @@ impl Random {
     }
 }
 
-/// What numbers and names are replaced by: ends of ranges, and what means something elsewhere.
+/// The replacements of numbers and names: ends of ranges, and words with a meaning elsewhere.
 const WORDS: &[&str] = &[
     "0",
     "1",

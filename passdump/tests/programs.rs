@@ -62,7 +62,7 @@ fn the_plugins_of_the_repository_are_linked() {
 }
 
 #[test]
-fn unknown_names_are_told_what_is_linked() {
+fn errors_of_unknown_names_list_the_linked_plugins() {
     for text in [
         "func @f(%x: f64[n; wobbly]) -> f64 {\nentry:\n  ret 0.0\n}\n",
         "func @f(%x: f64) -> f64 {\nentry:\n  %r = frobnicate %x\n  ret %r\n}\n",
@@ -76,7 +76,7 @@ fn unknown_names_are_told_what_is_linked() {
 }
 
 #[test]
-fn what_is_stored_to_arguments_of_styles_is_shown() {
+fn stores_to_styled_arguments_are_shown() {
     let text = "func @f(%a: f64[n, n; diagonal], %b: f64[n, n; diagonal]) {\nentry:\n  %l = broadcasted %a, 2.0, op=\"mul\"\n  \
                 store %a, %l\n  ret\n}\n";
     let shown = done(&["exec", "-", "--arg", "a=[[1, 0], [0, 2]]", "--arg", "b=[[1, 0], [0, 2]]"], text);

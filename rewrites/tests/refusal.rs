@@ -33,7 +33,7 @@ fn refused(text: &str) {
 }
 
 #[test]
-fn nothing_is_allocated_for_arithmetic_that_nobody_wants() {
+fn refused_arithmetic_allocates_nothing() {
     refused(&straight::minimal(10));
     refused(&straight::minimal(10_000));
 }
@@ -81,7 +81,7 @@ done:
 }
 
 #[test]
-fn what_matches_is_found() {
+fn matches_are_found() {
     let module = straight::module(&straight::redundant(100, "f64"));
     let func = module.functions().next().unwrap();
     let analyses = straight::known(func, &module);

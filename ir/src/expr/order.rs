@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_keeps_its_place() {
+    fn omitted_terms_leave_the_order_of_the_others() {
         assert_eq!(shown(Order::PAIRWISE, 10, 10, |i| i % 3 != 1), "(((0 8) (2 6)) ((9 5) 3))");
         assert_eq!(shown(Order::PAIRWISE, 4, 8, |i| i > 3), "((4 6) (5 7))");
         assert_eq!(shown(Order::PAIRWISE, 2000, 2000, |i| i == 1500), "1500");

@@ -315,7 +315,7 @@ impl ExprVerifier<'_> {
                             operand
                                 .index
                                 .iter()
-                                .for_each(|index| self.index(index, operand, scope, "what a finisher reads"));
+                                .for_each(|index| self.index(index, operand, scope, "a read of a finisher"));
                         }
                         Ok(operand.dtype)
                     }

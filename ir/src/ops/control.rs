@@ -40,7 +40,7 @@ pub static RAISE: OpDef =
         .effects(Effects::IO)
         .attrs(&[
             AttrDef::required("kind", AttrKind::Str, "the kind of error"),
-            AttrDef::required("message", AttrKind::Str, "what went wrong"),
+            AttrDef::required("message", AttrKind::Str, "the message of the error"),
         ]);
 
 register_op!(JUMP, BR_IF, SWITCH, RET, RAISE);

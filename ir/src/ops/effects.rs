@@ -45,7 +45,7 @@ pub static DEL: OpDef =
 pub static PRINT: OpDef =
     OpDef::new("print", "prints a label and values on a line", Arity::AtLeast(0), no_results, Eval::Control)
         .effects(Effects::IO)
-        .attrs(&[AttrDef::optional("label", AttrKind::Str, "what is printed first")]);
+        .attrs(&[AttrDef::optional("label", AttrKind::Str, "the text printed before the value")]);
 
 register_op!(CALL, UFUNC, STORE, DEL, PRINT);
 

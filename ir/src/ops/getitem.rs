@@ -14,7 +14,7 @@ use ndarray::Axis;
 /// position out of bounds is an error.
 pub static GETITEM: OpDef = OpDef::new(
     "getitem",
-    "what is at positions of the leading axes: an element, or a view of the other axes",
+    "the element at positions of all axes, or a view of the axes without a position",
     Arity::AtLeast(2),
     infer,
     Eval::Array(eval),

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_say_what_is_accepted() {
+    fn refusals_list_the_accepted_dtypes() {
         let why = numbers_not_bools(&[Bool, Bool], &Attrs::new()).unwrap_err();
         assert!(why.contains("`xor`") && why.contains("c128"), "{why}");
         assert!(bits(&[F32], &Attrs::new()).unwrap_err().contains("bool, i8"));

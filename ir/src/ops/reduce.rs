@@ -68,7 +68,7 @@ fn infer(cx: &InferCx<'_>) -> Result<Types, TypeError> {
     let Some(monoid) = monoid(cx.op.0) else { return Err(refuse(cx, "is no reduction")) };
     let reduced = axes(cx, cx.attrs.ints("axes"), ty.rank())?;
     if monoid.accumulators() == 2 && cx.attrs.ints("axes").is_some() && reduced.len() != 1 {
-        return Err(refuse(cx, format!("goes along one axis or all, got {}", reduced.len())));
+        return Err(refuse(cx, format!("reduces one axis or all, got {} axes", reduced.len())));
     }
     let keep = cx.attrs.flag("keepdims");
     let mut dims: Vec<Dim> = Vec::new();

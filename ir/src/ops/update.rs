@@ -67,7 +67,8 @@ fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     let slices = cx.attrs.slices("at").unwrap_or(&[]);
     match with_array!(&mut changed, |a| replace(a, &new, &at, slices)) {
         Some(()) => Ok(vec![Datum::Array(changed)]),
-        None => Err(EvalError::shape("can't broadcast what is written")),
+        // The lowering has the same message.
+        None => Err(EvalError::shape("can't broadcast what is written")), // words: quoted
     }
 }
 
@@ -101,7 +102,7 @@ mod tests {
     const FROM_1: SliceSpec = SliceSpec { start: Some(1), stop: None, step: 1 };
 
     #[test]
-    fn what_is_written_must_fit() {
+    fn written_values_must_fit() {
         let found = |args: &[&str]| infer("update", args, Attrs::new());
         assert_eq!(found(&["f32[n, m]", "f32[m]", "i64"]), Ok(ty("f32[n, m]")));
         assert_eq!(found(&["f32[n, m]", "i64[1, 1]", "i64", "i64"]), Ok(ty("f32[n, m]")));

@@ -219,7 +219,7 @@ impl<'a> Parser<'a> {
     fn read(&mut self, cx: &mut ExprCx<'_, 'a>) -> Parsed<PRead> {
         let (name, loc) = self.name("an operand's name")?;
         let dtype = if self.eat(TokenKind::Colon) { Some(self.dtype()?) } else { None };
-        self.expect(TokenKind::Equals, "`=` and what is read")?;
+        self.expect(TokenKind::Equals, "`=` and an operand")?;
         let mut source = self.source(cx)?;
         let mut index = Vec::new();
         if self.is(TokenKind::LBracket) && !matches!(source, Source::Capture(_)) {

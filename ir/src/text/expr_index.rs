@@ -174,7 +174,7 @@ impl<'a> Parser<'a> {
     fn divisor(&mut self, simple: bool) -> Parsed<i64> {
         let operator = self.bump();
         if !simple {
-            let error = Diagnostic::new("what is divided is one term, or in parentheses").at(operator.loc);
+            let error = Diagnostic::new("the dividend of `//` and `%` is one term, or in parentheses").at(operator.loc);
             return self.fail(error.help("write `(i + 1) // 2`"));
         }
         let loc = self.loc();
@@ -244,7 +244,7 @@ impl<'a> Parser<'a> {
         let mode = match mode {
             Some(mode) => PMode::Known(mode),
             None => {
-                self.expect(TokenKind::Comma, "`,` and what is outside")?;
+                self.expect(TokenKind::Comma, "`,` and the value outside")?;
                 let loc = self.loc();
                 PMode::Pad((self.literal()?, loc))
             }

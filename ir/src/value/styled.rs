@@ -311,7 +311,7 @@ impl StyledLayout {
         Ok(styled)
     }
 
-    /// The same, where the style need not check what components hold.
+    /// The same, where the style need not check the elements of components.
     pub(crate) fn assemble_unchecked(&self, components: Components) -> Result<Styled, String> {
         let style = self.style;
         if self.count() != components.len() {

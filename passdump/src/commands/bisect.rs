@@ -39,7 +39,7 @@ pub fn bisect(out: &mut Out, args: &BisectArgs) -> Result<(), Error> {
     let Some(mut failure) = after(all)? else {
         let what = match &test.command {
             Some(command) => format!("`{command}` says so"),
-            None => format!("`@{}` computes what it did, on all inputs that were tried", test.func),
+            None => format!("`@{}` computes the same as before, on all inputs that were tried", test.func),
         };
         return Err(Error::message(format!("nothing is wrong after {}: {what}", count(all, "application"))));
     };

@@ -63,7 +63,7 @@ impl Hunt<'_> {
         let Some(failure) = self.failure(&program.module)? else {
             let tried = match &self.test.command {
                 Some(command) => format!("`{command}` ends with exit status 0"),
-                None => format!("`@{}` computes what it did, on all inputs that were tried", self.test.func),
+                None => format!("`@{}` computes the same as before, on all inputs that were tried", self.test.func),
             };
             return Err(Error::message(format!("there is nothing to reduce: {tried}")));
         };

@@ -59,7 +59,7 @@ mod tests {
     use super::ddmin;
 
     #[test]
-    fn what_is_needed_is_found() {
+    fn the_needed_parts_are_found() {
         for needed in [&[][..], &[0], &[17], &[3, 4], &[0, 50, 99], &[1, 2, 3, 97, 98]] {
             let mut runs = 0;
             let found = ddmin((0..100).collect(), |part: &[i32]| {

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_description_is_refused() {
+    fn malformed_descriptions_are_rejected() {
         for (text, why) in [
             ("f64", "expected an array's type"),
             ("f64[3", "expected an array's type"),

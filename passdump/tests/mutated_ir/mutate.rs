@@ -29,7 +29,7 @@ const SEEDS: &str = include_str!("seeds.ir");
 const MAX_LEN: usize = 6000;
 
 impl Corpus {
-    /// The IR of all fixtures, its RON form, and texts with what fixtures have little of.
+    /// The IR of all fixtures, its RON form, and texts with constructs that are rare in fixtures.
     pub fn load() -> Corpus {
         let mut inputs = Vec::new();
         let mut irs: Vec<String> = SEEDS.split("// ---\n").map(str::to_string).collect();

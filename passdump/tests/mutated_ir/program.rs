@@ -83,8 +83,8 @@ pub fn try_input(input: &Input, number: u64) -> Result<Reached, String> {
 /// Printing and reading give the same, in both forms.
 fn print_and_read(module: &Module) -> Result<(), String> {
     let text = module.to_string();
-    let again =
-        parse_module(&text, "printed.ir").map_err(|e| format!("what is printed can't be read: {}", e.render(false)))?;
+    let again = parse_module(&text, "printed.ir")
+        .map_err(|e| format!("the printed text can't be parsed: {}", e.render(false)))?;
     if again.to_string() != text {
         return Err(format!("printed and read, it is another program\n--- printed\n{text}\n--- again\n{again}"));
     }

@@ -26,7 +26,7 @@ fn main() -> ExitCode {
         return rewright_passdump::main();
     }
     let tests = tests! {
-        run: a_wrong_rewrite_is_shown_with_input_and_diff, what_fails_can_be_left_out, the_whole_function_is_verified,
+        run: a_wrong_rewrite_is_shown_with_input_and_diff, failing_rewrites_can_be_left_out, the_whole_function_is_verified,
             remarks_stand_under_their_lines, statistics_are_a_table;
         bisect: the_guilty_application_is_found, arguments_show_what_made_up_ones_do_not, errors_are_shown_as_they_are,
             a_command_decides, a_backend_with_a_bug_is_found;

@@ -80,7 +80,7 @@ pub fn arguments_stay_what_they_are() {
     let found = passdump(&[&reduce[..], &["--arg", "x=12345", "--arg", "y=[1]"]].concat(), program);
     assert_eq!((found.status, size(&found.out)), (Some(0), 3), "{}{}", found.out, found.err);
     let nothing = passdump(&reduce, program);
-    has(&nothing.err, &["there is nothing to reduce: `@f` computes what it did"]);
+    has(&nothing.err, &["there is nothing to reduce: `@f` computes the same as before"]);
 }
 
 pub fn bodies_of_expressions_become_small() {

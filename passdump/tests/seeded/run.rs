@@ -33,7 +33,7 @@ pub fn a_wrong_rewrite_is_shown_with_input_and_diff() {
     has(&allowed.out, &["// check-each: @f: checked on ", " inputs"]);
 }
 
-pub fn what_fails_can_be_left_out() {
+pub fn failing_rewrites_can_be_left_out() {
     let program = arrays("  %0 = neg %x\n  %1 = exp %0\n  %2 = mul %1, %y\n  %r = sub %2, %y\n");
     let run = ["run", "-", "--pipeline", "seed-panic, seed-miscompile, dce"];
     let stopped = passdump(&run, &program);

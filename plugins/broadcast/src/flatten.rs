@@ -62,7 +62,7 @@ impl FlatNest {
         if module.get(name).is_some() {
             return Err(format!("the module has a function `@{name}`: choose another name for the flat one"));
         }
-        let inst = func.def_inst(value).ok_or("a parameter is no nest: flatten what functions are applied to")?;
+        let inst = func.def_inst(value).ok_or("a parameter is no nest: flatten the value of a function")?;
         let data = func.inst(inst);
         match data.op.name {
             "materialize" => FlatNest::of(module, func, data.args[0], name),

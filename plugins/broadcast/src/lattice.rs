@@ -85,7 +85,7 @@ impl Keeps {
     /// structural zeros.
     pub fn refuses(self, dtype: DType, zero: Option<Scalar>) -> Option<String> {
         match (self, zero) {
-            (Keeps::Zeros, None) => Some("what it makes of zeros is not known".into()),
+            (Keeps::Zeros, None) => Some("its result for zeros is not known".into()),
             (Keeps::Zeros, Some(zero)) if zero.truthy() => Some(format!("it makes {zero} of zeros")),
             (Keeps::Bools, _) if dtype != DType::Bool => Some(format!("it gives {dtype}, not bools")),
             _ => None,
@@ -166,7 +166,7 @@ impl Lattice {
             Some(join) if join.to == b.def().name => Ok(b),
             Some(join) => Style::named(Name::new(join.to)),
             None if a == b => Ok(a),
-            None => Err(format!("nobody says what `{a}` with `{b}` is")),
+            None => Err(format!("no rule gives the style of `{a}` with `{b}`")),
         }
     }
 }

@@ -242,7 +242,7 @@ fn leaves(
                 let zero = zero(ty.dtype());
                 (leaf, LeafRead::Styled(Leaf { ty, components, zero }, element))
             }
-            None => (dense(rw, leaf, loc, "no expression says what its elements are")?, LeafRead::Dense),
+            None => (dense(rw, leaf, loc, "its style has no expression for elements")?, LeafRead::Dense),
             Some(_) => {
                 let why = "whether it is stretched along an axis is not known before it runs";
                 (dense(rw, leaf, loc, why)?, LeafRead::Dense)

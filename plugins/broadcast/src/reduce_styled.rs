@@ -12,7 +12,7 @@ use crate::lazy::Lazy;
 use crate::materialize_nest::{components_of, nest};
 use crate::nest::{Nest, Part};
 use crate::pattern::Pattern;
-use crate::styles::bits::WORD;
+use crate::styles::bits::BITS_PER_WORD;
 use rewright::ir::expr::Monoid;
 use rewright::ops::reduced::Reduced;
 use rewright::plugin::*;
@@ -26,7 +26,7 @@ const ROOTS: &[&str] = &["sum", "prod", "min", "max", "any", "all", "argmin", "a
 
 static REDUCE_STYLED: RewriteDef = RewriteDef::root(
     "reduce-styled",
-    "reductions of lazy arrays and of storage styles go along what is stored",
+    "reductions of lazy arrays and of storage styles read the stored elements only",
     &ReduceStyled { reassociates: false },
 )
 .roots(ROOTS)
@@ -34,7 +34,7 @@ static REDUCE_STYLED: RewriteDef = RewriteDef::root(
 .benefit(20);
 static REASSOCIATE_STYLED: RewriteDef = RewriteDef::root(
     "reassociate-styled",
-    "sums of floats add what is stored, in the order in which it is",
+    "sums of floats add the stored elements, in their order of storage",
     &ReduceStyled { reassociates: true },
 )
 .roots(&["sum"])
@@ -65,7 +65,7 @@ impl RootRewrite for ReduceStyled {
         let ty = func.ty(arg);
         let reduced = Reduced::of_any_style(func, data).filter(|_| ty.style().is_some()).ok_or(NoMatch::quiet())?;
         if cx.is_written(arg) || cx.is_ended(arg) {
-            return Err(NoMatch::because("what is reduced is written to").at(data.loc));
+            return Err(NoMatch::because("the reduced array is written to").at(data.loc));
         }
         let way = match self.way(cx, root, &reduced) {
             Ok(way) => way,
@@ -144,7 +144,7 @@ impl ReduceStyled {
         }
         let Some(broadcasting) = style.def().interface::<Broadcasting>() else { return Err(None) };
         if lazy.zero.is_none_or(|zero| zero.truthy()) {
-            return Err(Some(format!("nothing says that `{style}` is zero beside what is stored")));
+            return Err(Some(format!("`{style}` is not known to be zero beside the stored elements")));
         }
         let zeros = Style::named(rewright::Name::new(broadcasting.zeros)).map_err(Some)?;
         let has_pattern = style.def().interface::<Pattern>().is_some();
@@ -219,7 +219,7 @@ fn of_words(rw: &mut Rewriter<'_>, data: &InstData, packed: Value) -> Result<Val
             let below = rw.op("sub", [lowest, one])?;
             let below = rw.op("bit_count", [below])?;
             let below = rw.op_with("cast", [below], to(DType::I64))?;
-            let in_word = rw.constant(number(WORD as i64));
+            let in_word = rw.constant(number(BITS_PER_WORD as i64));
             let first = rw.op("mul", [at, in_word])?;
             let first = rw.op("add", [first, below])?;
             let nowhere = rw.op("eq", [word, none])?;

@@ -233,7 +233,7 @@ fn zero_of(
                 Err(format!("an operand is {number} where nothing is stored, and `zero` speaks of zeros"))
             }
             OperandStructure::Styled(Lazy { zero: None, .. }) => {
-                Err("what an operand is where nothing is stored is not known, and `zero` speaks of zeros".into())
+                Err("the elements of an operand where nothing is stored are not known, and `zero` is for zeros".into())
             }
             _ => Ok(zero),
         }),

@@ -89,7 +89,7 @@ entry:
 }
 
 #[test]
-fn what_components_hold_is_checked_every_time() {
+fn components_are_checked_in_every_call() {
     let text = "func @f(%at: i64[k], %x: f64[k]) -> f64[9; sparse] {
 entry:
   %0 = mul %x, 2.0

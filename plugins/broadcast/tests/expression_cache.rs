@@ -9,7 +9,7 @@ fn count(shape: &[usize]) -> Array {
 }
 
 #[test]
-fn what_is_alike_is_compiled_once() {
+fn expressions_of_one_kind_are_compiled_once() {
     let compiles = |expr: Expr| {
         let before = compiled_programs();
         expr.materialize().unwrap();

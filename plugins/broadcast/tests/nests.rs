@@ -435,7 +435,7 @@ fn check(case: &Case, random: &mut Rng) -> Result<Option<Agreed>, String> {
             f.call_mut(&mut args).map_err(|e| failed(e.to_string()))?;
             let left: Vec<Datum> =
                 [wanted[0].clone()].into_iter().chain(case.stored.iter().map(|&to| args[to].clone())).collect();
-            right(&left, "what is left in an argument").map_err(failed)?;
+            right(&left, "the value left in an argument").map_err(failed)?;
         }
         if let Some(overlap) = &overlap {
             overlap.check(&f).map_err(failed)?;

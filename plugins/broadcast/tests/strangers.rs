@@ -227,7 +227,7 @@ entry:
     ];
     let (results, _, remarks) = run(text, &args);
     assert_eq!(results[0], array(&[2, 2], &[11.0, 2.0, 2.0, 21.0]).into());
-    assert!(remarks.contains("nobody says what `toeplitz` with `diagonal` is"), "{remarks}");
+    assert!(remarks.contains("no rule gives the style of `toeplitz` with `diagonal`"), "{remarks}");
 }
 
 /// T100, J7: contradictory joins of one pair are an error that names both places. Equal joins are not.

@@ -149,7 +149,7 @@ fn bits_beyond_the_end_of_a_row_are_zero() {
     assert!(bits(&[2, 64], words(&[u64::MAX, u64::MAX], &[2, 1])).is_ok());
     assert!(bits(&[2, 3], words(&[7, 5], &[2, 1])).is_ok());
     let error = bits(&[2, 3], words(&[7, 8], &[2, 1])).unwrap_err();
-    assert_eq!(error, "word 1 of `words` has bits beyond the end of its row, which has 3");
+    assert_eq!(error, "word 1 of `words` has nonzero padding bits; rows have 3 elements");
     assert!(bits(&[65], words(&[0, 2], &[2])).is_err() && bits(&[65], words(&[0, 1], &[2])).is_ok());
     for n in [0, 1, 63, 64, 65, 1000] {
         let bools = Array::from_fn(DType::Bool, &[2, n], |i| Scalar::Bool(i * i % 7 < 3)).unwrap();
@@ -157,7 +157,7 @@ fn bits_beyond_the_end_of_a_row_are_zero() {
         assert_eq!((kept.dense(), kept.bytes()), (bools, 2 * 8 * n.div_ceil(64) as u64));
     }
     let error = Styled::keep(style("bits"), &array(&[1], &[1.0])).unwrap_err();
-    assert_eq!(error, "f64[1] can't be `bits`: bools are wanted, not f64");
+    assert_eq!(error, "f64[1] can't be `bits`: style `bits` requires dtype bool, got f64");
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn ranges_are_rounded_once_and_wrap() {
 }
 
 #[test]
-fn what_is_wrong_with_types_is_said_when_they_are_checked() {
+fn type_errors_are_reported_by_the_verifier() {
     for (text, part) in [
         ("%0 = mul %d, 2.0", "reads dense arrays"),
         ("%0 = transpose %d", "reads dense arrays"),
@@ -249,7 +249,7 @@ fn types_that_no_array_has_are_refused() {
         ("f64[2, 3; diagonal]", "a square matrix is wanted, not 2 by 3"),
         ("f64[n, m; upper]", "a square matrix is wanted, not n by m"),
         ("bool[n; range]", "numbers are wanted, not bools"),
-        ("f64[n; bits]", "bools are wanted, not f64"),
+        ("f64[n; bits]", "style `bits` requires dtype bool, got f64"),
     ] {
         let text = format!("func @f(%d: {ty}) {{\nentry:\n  ret\n}}");
         let message = parse_module(&text, "test").unwrap_err().render(false);
@@ -266,7 +266,7 @@ entry:
 }
 
 #[test]
-fn limits_hold_for_what_components_hold() {
+fn limits_hold_for_elements_of_components() {
     let text = "func @f(%a: f64[n]) -> f64[n] {
 entry:
   %x = add %a, 1.0
@@ -325,7 +325,7 @@ fn styles_that_take_no_arguments_get_none() {
 
 /// Ops on sparse patterns report faulty operands.
 #[test]
-fn ops_of_patterns_refuse_what_has_none() {
+fn ops_of_patterns_reject_operands_without_patterns() {
     let refused = |params: &str, line: &str, why: &str| {
         let error = parse_module(&format!("func @f({params}) {{\nentry:\n  {line}\n  ret\n}}"), "f").unwrap_err();
         let error = error.render(false);

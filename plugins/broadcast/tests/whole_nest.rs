@@ -230,7 +230,7 @@ fn a_style_opts_out_by_function() {
 /// The summary is part of lazy types, is a set, and survives printing and parsing. Dense parts of a nest
 /// have one, too.
 #[test]
-fn lazy_types_say_what_nests_are_made_of() {
+fn lazy_types_have_a_summary_of_the_nest() {
     let text =
         "func @g(%a: f64) -> f64 {\nentry:\n  ret %a\n}\n\nfunc @f(%x: f64[n], %c: counts_of, %k: i32) -> f64[n] {
 entry:

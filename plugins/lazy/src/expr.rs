@@ -75,7 +75,7 @@ impl LazyExpr {
     pub fn new(input: Input, start: Steps, axes: Vec<Axis>) -> Result<LazyExpr, EvalError> {
         let rank = input.shape().len();
         if start.len() != rank || axes.iter().any(|axis| axis.steps.len() != rank) {
-            let message = format!("`{input}` has rank {rank}: a map into it has so many positions");
+            let message = format!("`{input}` has rank {rank}: a map into it has as many positions");
             return Err(EvalError::shape(message));
         }
         let expr = LazyExpr { input, start, axes }.in_one_form();

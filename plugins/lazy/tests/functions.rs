@@ -86,7 +86,7 @@ fn lazy_results_are_those_of_the_evaluator() {
 
 /// L6: of a megabyte that is only shown otherwise nothing is allocated.
 #[test]
-fn what_is_lazy_is_not_allocated() {
+fn lazy_values_are_not_allocated() {
     let f = compile(
         "func @f(%x: f64[n, m]) -> f64[m, n], f64[n, m, 1000], f64[n, m] {
 entry:
@@ -109,7 +109,7 @@ entry:
 
 /// L8: a small part keeps no large array alive; its remark is given once.
 #[test]
-fn what_escapes_is_made_where_it_would_keep_far_more() {
+fn small_escaping_views_of_large_arrays_are_copied() {
     let f = compile(
         "func @f(%x: f64[n, m]) -> f64[?], f64[m, n] {
 entry:
@@ -135,7 +135,7 @@ entry:
 
 /// A returned value observes a store to the argument, so it is no view of the argument's old value.
 #[test]
-fn what_is_stored_to_is_not_lazy() {
+fn values_that_are_stored_to_are_not_lazy() {
     let f = compile("func @f(%x: f64[n]) -> f64[n] {\nentry:\n  %y = flip %x\n  store %x, 1.0\n  ret %y\n}");
     let given = f.call(&[numbers(&[3]).into()]).unwrap();
     assert_eq!(shown(&given), ["var(f64[3])"]);

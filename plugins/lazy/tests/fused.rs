@@ -10,7 +10,7 @@ use rewright::{Attr, Attrs, Datum, Dim, Executable, FuncBuilder, Module, NoObser
 use rewright_lazy::{Input, LazyArray, LazyExpr, LazyFunction, LazyValue};
 use support::{View, input, reference};
 
-/// Appends what makes an input: a parameter, or a constructor.
+/// Appends the definition of an input: a parameter, or a constructor.
 fn made(b: &mut FuncBuilder<'_>, input: &Input) -> Value {
     let dims = Attr::Dims(input.shape().iter().map(|&n| Dim::Const(n)).collect());
     let attrs = Attrs::new().with("dims", dims);

@@ -161,7 +161,7 @@ fn another_shape_is_no_compilation() {
 }
 
 #[test]
-fn threads_share_what_is_compiled() {
+fn threads_share_compiled_kernels() {
     let _turn = turn();
     // Another test may have compiled the cast.
     assert!(numbers(&[2]).cast(DType::F32).error().is_none());

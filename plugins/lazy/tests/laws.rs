@@ -1,5 +1,5 @@
-//! What holds for every lazy expression: its elements are those that the same views of the array give,
-//! whatever they are, and its text is it again.
+//! Properties of every lazy expression: its elements are those of the same views of the array, and its text
+//! parses to it.
 
 mod support;
 

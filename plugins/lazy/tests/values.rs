@@ -127,7 +127,7 @@ fn arrays_lie_in_memory_as_they_like() {
 
 /// T91, L7.
 #[test]
-fn what_is_forced_is_made_once_whoever_asks() {
+fn concurrent_forcing_computes_once() {
     let x = LazyArray::of(numbers(&[100])).view(|e| e.broadcast(&[50, 100], &[1])).unwrap();
     let copies: Vec<LazyArray> = (0..8).map(|_| x.clone()).collect();
     let seen: HashSet<usize> = std::thread::scope(|scope| {
@@ -267,7 +267,7 @@ fn constructors_are_short_tables() {
 
 /// A table that is larger than arrays may be is not made for a call either.
 #[test]
-fn arguments_have_the_limits_of_what_is_forced() {
+fn arguments_have_the_limits_of_forced_arrays() {
     for text in ["iota(i8, 300000000)", "iota(i8, 300000000)[i: 300000000 -> 299999999 - i]", "eye(bool, 300000000, 4)"]
     {
         let x = lazy(text);

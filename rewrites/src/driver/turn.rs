@@ -185,7 +185,8 @@ impl<'a, 'r> Turn<'a, 'r> {
         for (late, first) in self.run.plan.late.clone() {
             if self.tally[first].applied > 0 {
                 let (late, first) = (self.run.plan.rewrites[late].def.name, self.run.plan.rewrites[first].def.name);
-                let message = format!("it does not see what `{first}` has put together: name it before `{first}`");
+                let message =
+                    format!("it does not see computations that `{first}` has fused: name it before `{first}`");
                 self.remark(late, RemarkKind::Missed, Loc::default(), message);
             }
         }

@@ -235,7 +235,7 @@ impl Rewriter<'_> {
         }
         let results = insts.iter().flat_map(|&i| self.func.inst(i).results.iter().copied());
         if results.chain(values.iter().copied()).any(|v| self.func.use_count(v) > 0) {
-            return Err(RewriteError::refused("what is to be erased is used elsewhere"));
+            return Err(RewriteError::refused("the erased instructions or parameters are used elsewhere"));
         }
         for value in values {
             self.remove_param_value(value);

@@ -268,7 +268,7 @@ impl<'t> Parser<'t> {
                 Node::Op(_) => false,
             };
             if !term.op.is_elementwise() || !term.args.iter().all(constant) {
-                self.error(at, "what is computed is an elementwise op of constants, of `?c:const` and numbers");
+                self.error(at, "a term in brackets is an elementwise op of constants: `?c:const` and numbers");
             }
         }
     }
@@ -525,7 +525,7 @@ impl<'t> Parser<'t> {
         let begin = self.space();
         let count = self.choice.lengths.get(repeated.group).copied().unwrap_or(1);
         if self.operand.is_some() {
-            self.error(begin, "`...` inside of what `...` repeats");
+            self.error(begin, "`...` inside of the term that `...` repeats");
             return None;
         }
         if self.choice.lengths.iter().sum::<usize>() > MAX_LENGTH {

@@ -124,7 +124,7 @@ fn one_operand_twice() {
 }
 
 #[test]
-fn what_is_taken_back() {
+fn inverse_ops_cancel() {
     for (op, ty) in [
         ("neg", "f64[n]"),
         ("neg", "i8"),
@@ -141,7 +141,7 @@ fn what_is_taken_back() {
 }
 
 #[test]
-fn what_changes_nothing() {
+fn identity_ops_are_removed() {
     for (op, ty) in [
         ("pos", "f64[n]"),
         ("conj", "f64"),
@@ -292,7 +292,7 @@ fn views_of_views() {
 }
 
 #[test]
-fn what_is_stored_to_between_is_read_where_it_was() {
+fn values_are_not_read_across_a_store() {
     for body in [
         "%0 = neg %x; store %0, 1.0; %1 = neg %0; ret %1",
         "%0 = neg %x; store %x, 1.0; %1 = neg %0; ret %1",
@@ -311,7 +311,7 @@ fn what_is_stored_to_between_is_read_where_it_was() {
 }
 
 #[test]
-fn dels_go_with_what_takes_a_values_place_and_nothing_is_read_after_one() {
+fn dels_move_to_the_replacement_and_nothing_is_read_after_them() {
     simplifies("f64[n]", "f64[n]", "%0 = neg %x; del %x; %1 = neg %0; del %0; ret %1", "ret %x");
     stays(
         "f64[n, n, n]",

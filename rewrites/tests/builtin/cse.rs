@@ -3,7 +3,7 @@
 use crate::{becomes, parse, run, stays};
 
 #[test]
-fn what_is_computed_twice_is_computed_once() {
+fn redundant_computations_are_merged() {
     becomes(
         "cse",
         "\
@@ -70,7 +70,7 @@ entry:
 }
 
 #[test]
-fn only_what_dominates_is_used() {
+fn only_dominating_values_are_used() {
     becomes(
         "cse",
         "\
@@ -179,7 +179,7 @@ done:
 }
 
 #[test]
-fn what_is_stored_to_is_not_shared() {
+fn values_that_are_stored_to_are_not_shared() {
     stays(
         "cse",
         "\

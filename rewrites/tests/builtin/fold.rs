@@ -67,7 +67,7 @@ fn constants_beside_unknown_values_stay() {
 }
 
 #[test]
-fn what_fails_is_left_to_fail_when_it_runs() {
+fn failing_ops_are_not_folded() {
     stays("fold", "func @f() -> i64 {\nentry:\n  %0 = power 2, -1\n  ret %0\n}\n");
     becomes(
         "fold",
@@ -227,7 +227,7 @@ fn counters_are_not_constant() {
 }
 
 #[test]
-fn dels_of_what_is_folded_go_with_it() {
+fn dels_of_folded_values_are_removed() {
     becomes(
         "fold",
         "func @f() -> f64 {\nentry:\n  %0 = add 1.0, 2.0\n  %1 = neg %0\n  del %0\n  ret %1\n}\n",

@@ -145,7 +145,7 @@ static CHAOS: RewriteDef = RewriteDef::root("chaos", "anything", &Always(chaos))
 register_rewrite!(CHAOS);
 
 #[test]
-fn what_is_let_through_is_valid_and_what_is_refused_leaves_no_trace() {
+fn accepted_changes_are_valid_and_rejected_ones_leave_no_trace() {
     let (mut valid, mut done, mut failed) = (0, 0, 0);
     for seed in 0..6_000 {
         fastrand::seed(seed);
@@ -174,7 +174,7 @@ fn one(module: &mut Module) -> Result<(), RewriteError> {
 
 /// The same in one run, which keeps analyses from one application to the next.
 #[test]
-fn what_is_known_stays_right_over_many_applications() {
+fn analyses_stay_right_over_many_applications() {
     let mut applications = 0;
     for seed in 0..2_000 {
         fastrand::seed(seed);
@@ -195,7 +195,7 @@ fn what_is_known_stays_right_over_many_applications() {
 
 /// The check of touched places rejects no valid function.
 #[test]
-fn what_is_valid_is_let_through() {
+fn valid_functions_are_accepted() {
     let (mut agreed, mut refused) = (0, 0);
     for seed in 0..4_000 {
         fastrand::seed(seed);

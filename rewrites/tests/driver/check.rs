@@ -32,7 +32,7 @@ wrong! {
     SUB_SELF "wrong-sub-self" "sub" |root, rw| { let zero = rw.constant(0.0f64); rw.replace(root, &[zero]) };
     NOT_LESS "wrong-not-less" "lt" |root, rw| {
         let users = rw.func().users(rw.func().inst(root).results[0]);
-        let user = *users.first().ok_or_else(|| RewriteError::new("nobody uses it"))?;
+        let user = *users.first().ok_or_else(|| RewriteError::new("it has no users"))?;
         let args = rw.func().inst(root).args.clone();
         rw.replace_with(user, "ge", args, Attrs::new()).map(drop)
     };
@@ -163,7 +163,7 @@ fn right_rewrites_pass() {
 }
 
 #[test]
-fn what_was_not_checked_is_said() {
+fn remarks_name_unchecked_functions() {
     let said = |program: &str, rewrite: &str| -> Vec<String> {
         let report = run_with(&mut module(program), rewrite, &checked()).unwrap_or_else(|e| panic!("{e}"));
         let notes = report.remarks.into_iter().filter(|r| r.rewrite == "check-each");

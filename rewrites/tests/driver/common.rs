@@ -76,7 +76,7 @@ impl RootRewrite for Sweep {
         rw.erase(root)
     }
 }
-static SWEEP: RewriteDef = RewriteDef::root("test-sweep", "erases what is unused", &Sweep).opt_in();
+static SWEEP: RewriteDef = RewriteDef::root("test-sweep", "erases unused instructions", &Sweep).opt_in();
 
 /// Replaces `x * 2.0` by `x + x`.
 struct Double;

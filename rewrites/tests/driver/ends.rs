@@ -78,7 +78,7 @@ fn of_two_ends_the_last_is_kept() {
 }
 
 #[test]
-fn what_has_no_end_gets_none() {
+fn no_del_is_added_to_values_without_one() {
     let before = "  %a = neg %x\n  %b = sin %a\n  %c = abs %b\n  del %b\n  %d = add %a, %c\n  ret %d\n";
     becomes("ends-unsin", before, "  %a = neg %x\n  %c = abs %a\n  %d = add %a, %c\n  ret %d\n");
     let before = "  %a = neg %x\n  %b = sin %a\n  del %a\n  %c = abs %b\n  ret %b\n";
@@ -116,7 +116,7 @@ fn nothing_is_used_after_its_end() {
 }
 
 #[test]
-fn what_is_in_time_is_let_through() {
+fn uses_before_the_del_are_accepted() {
     // Each once: the rewrites always match.
     let once = |pipeline: &str, body: &str| {
         let mut module = module(&arrays(body));

@@ -13,7 +13,7 @@ fn error(text: &str) -> (String, Option<usize>) {
 }
 
 #[test]
-fn names_stars_and_what_is_taken_out() {
+fn names_stars_and_removed_rewrites() {
     assert_eq!(shown("test-double,test-sweep *,  test-double"), "test-double, test-sweep*, test-double");
     assert_eq!(shown("test-double, test-sweep, test-double, -test-double"), "test-sweep");
     assert_eq!(shown("  "), "");
@@ -35,7 +35,7 @@ fn unknown_names_get_suggestions() {
 }
 
 #[test]
-fn empty_places_and_what_is_not_there() {
+fn empty_names_and_removals_of_absent_rewrites() {
     for (text, at) in [("test-sweep,,test-double", 11), (",", 0), ("test-sweep, ", 12), ("*", 0)] {
         assert!(matches!(Pipeline::parse(text), Err(PipelineError::Empty { at: found }) if found == at), "{text}");
     }

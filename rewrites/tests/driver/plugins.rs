@@ -19,8 +19,8 @@ fn a_plugin_is_found_once_it_is_linked() {
 
 #[test]
 fn all_that_are_missing_are_named() {
-    let missing = ["nobody", "nobody-else"];
-    let errors = check_plugins(&["nobody", this_crate::link(), "nobody-else"]).unwrap_err();
+    let missing = ["absent", "also-absent"];
+    let errors = check_plugins(&["absent", this_crate::link(), "also-absent"]).unwrap_err();
     assert_eq!(errors, missing.map(PluginError::Missing));
-    assert!(errors[0].to_string().starts_with("plugin `nobody` is linked but registered nothing"));
+    assert!(errors[0].to_string().starts_with("plugin `absent` is linked but registered nothing"));
 }

@@ -157,7 +157,7 @@ fn endless_change() {
 }
 
 #[test]
-fn what_does_end_is_no_cycle() {
+fn long_terminating_runs_are_no_cycles() {
     // The same step a thousand times, at places that look alike.
     let mut body = String::from("  %v0 = exp %x\n");
     for i in 0..1000 {
@@ -190,7 +190,7 @@ fn keeping_going_leaves_out_the_guilty_only() {
 }
 
 #[test]
-fn what_rewrites_without_an_end_made_is_undone() {
+fn changes_of_endless_rewrites_are_undone() {
     let body = "  %a = exp %x\n  %b = mul %a, 2.0\n  ret %b\n";
     let want = scalars(&body.replace("mul %a, 2.0", "add %a, %a"));
     let options = Options { keep_going: true, fuel: Some(3000), ..Options::default() };

@@ -29,7 +29,7 @@ struct PanicsInMatches;
 impl RootRewrite for PanicsInMatches {
     type Match = ();
     fn matches(&self, _: &MatchCx<'_>, _: Inst) -> Result<(), NoMatch> {
-        panic!("no idea what this is")
+        panic!("this op is unknown")
     }
     fn apply(&self, (): (), _: &mut Rewriter<'_>) -> Result<(), RewriteError> {
         Ok(())
@@ -98,11 +98,11 @@ const BAD: [(&str, &str); 13] = [
     ("bad-dead", "the instruction is not in the function any more"),
     ("bad-narrow", "a value of type f32 can't replace one of type f64"),
     ("bad-result", "`ret` does not give the function's results"),
-    ("bad-look", "it panicked: no idea what this is"),
+    ("bad-look", "it panicked: this op is unknown"),
 ];
 
 #[test]
-fn what_fails_is_undone_and_named() {
+fn failed_applications_are_undone_and_named() {
     for (rewrite, why) in BAD {
         for verify in [Verify::Last, Verify::Each] {
             let mut module = module(&scalars(BODY));

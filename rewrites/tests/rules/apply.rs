@@ -217,7 +217,7 @@ fn a_rule_that_is_named_but_not_granted_says_so() {
 }
 
 #[test]
-fn what_is_written_to_stays_what_it_was() {
+fn values_before_a_store_are_not_read_after_it() {
     // The inner `neg` reads %x before the store; its user would read it after.
     let rule = "(neg (neg ?x)) => ?x";
     stays(rule, "(%x: f64[n], %y: f64[n]) -> f64[n]", "%a = neg %x\nstore %x, %y\n%b = neg %a\nret %b");

@@ -91,7 +91,7 @@ fn conditions_have_three_truth_values() {
 }
 
 #[test]
-fn comparisons_of_what_is_no_constant_are_decided_where_they_are_certain() {
+fn comparisons_of_variables_are_decided_where_certain() {
     let rule = "(sub (minimum ?x:int ?y) (minimum ?z ?w)) => (sub ?y ?w) if [(eq (sub ?x ?y) (sub ?z ?w))]";
     holds("(sub (minimum ?x:i64 ?y) (minimum ?z ?w)) => (sub ?y ?w) if [(eq ?x ?z), (eq ?y ?w)]");
     let signature = "(%x: i32, %y: i32, %z: i32) -> i32";
@@ -418,7 +418,10 @@ fn rest_variables_that_make_no_sense_are_refused() {
     for (text, wanted) in [
         ("(concat ?xs... axis=@a) => ?xs", "`?xs` stands for several operands"),
         ("(concat ?xs... axis=@a) => (concat ?ys... axis=@a)", "is not in the pattern"),
-        ("(concat (neg (abs ?xs)...)... axis=@a) => (concat ?xs... axis=@a)", "`...` inside of what `...` repeats"),
+        (
+            "(concat (neg (abs ?xs)...)... axis=@a) => (concat ?xs... axis=@a)",
+            "`...` inside of the term that `...` repeats",
+        ),
         ("(add ?xs...) => 1", "`add` takes 2 operands, here it has 1"),
     ] {
         let message = message(text);

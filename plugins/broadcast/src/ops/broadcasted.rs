@@ -38,7 +38,7 @@ pub static BROADCASTED: OpDef = OpDef::new(
     AttrDef::optional("to", AttrKind::DType, "the dtype of the result of `cast`"),
     AttrDef::optional("n", AttrKind::Int, "the exponent of `integer_power`"),
     AttrDef::optional("callee", AttrKind::Func, "a function of scalars instead"),
-    AttrDef::optional("zero", AttrKind::Scalar, "what the function makes of zeros"),
+    AttrDef::optional("zero", AttrKind::Scalar, "the function's result for zeros"),
     AttrDef::optional(
         "finite",
         AttrKind::Bool,
@@ -217,9 +217,11 @@ fn zero_attr(attrs: &Attrs, op: Option<Op>, dtype: DType) -> Result<Option<Scala
         _ => None,
     };
     match (zero, op) {
-        (Some(_), Some(op)) => Err(refuse(format!("computes itself what `{op}` makes of zeros"))),
+        (Some(_), Some(op)) => {
+            Err(refuse(format!("takes `zero` with `callee` only: the result of `{op}` for zeros is computed")))
+        }
         (Some(zero), None) if zero.dtype() != dtype => {
-            Err(refuse(format!("is told that {zero} is what the function makes of zeros, but that gives {dtype}")))
+            Err(refuse(format!("has `zero` {zero}, but the function gives {dtype}")))
         }
         (zero, _) => Ok(zero),
     }

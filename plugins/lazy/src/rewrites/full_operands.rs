@@ -8,14 +8,11 @@ use rewright::plugin::*;
 /// For floats it does not, because -0.0 + 0.0 is 0.0.
 pub struct FullOperands;
 
-static FULL_OPERANDS: RewriteDef = RewriteDef::root(
-    "full-operands",
-    "what is computed with an array of one value is computed with the value",
-    &FullOperands,
-)
-.stage(Stage::AfterInference)
-.before(&["canonicalize"])
-.reach(2);
+static FULL_OPERANDS: RewriteDef =
+    RewriteDef::root("full-operands", "operands that are filled arrays become scalars", &FullOperands)
+        .stage(Stage::AfterInference)
+        .before(&["canonicalize"])
+        .reach(2);
 register_rewrite!(FULL_OPERANDS);
 
 /// Views of a uniform array that have the same value everywhere.

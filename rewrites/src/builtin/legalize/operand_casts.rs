@@ -11,7 +11,7 @@ pub struct OperandCasts;
 
 static OPERAND_CASTS: RewriteDef = RewriteDef::root(
     "operand-casts",
-    "what is put together with elements of another dtype is cast first",
+    "casts operands before elements of another dtype are combined with them",
     &OperandCasts,
 )
 .roots(&["concat", "stack", "update"])

@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub struct OperandReads;
 
 static OPERAND_READS: RewriteDef =
-    RewriteDef::root("operand-reads", "what a kernel can't read is an array of its own first", &OperandReads)
+    RewriteDef::root("operand-reads", "materializes operands with indexing that kernels do not support", &OperandReads)
         .roots(&["arrayexpr"])
         .stage(Stage::BeforeLowering)
         .before(&["array-expr"])
@@ -108,7 +108,7 @@ fn apart(func: &Function, args: &[Value], expr: &ArrayExpr, number: usize) -> Re
         return Err("where an operand is read beyond its ends, an axis has no extent of its own");
     }
     if !(parallel() || along.len() <= operand.index.len()) {
-        return Err("what is read beyond the ends of an array is larger than that, and than the result");
+        return Err("an operand that is read beyond its ends would take an array larger than itself and the result");
     }
     let overflows = "where an operand is read beyond its ends, the extent of an axis overflows";
     // The node reads nothing if another axis has no points.

@@ -26,7 +26,7 @@ use std::rc::Rc;
 /// values that a `del` may have ended are not used again.
 pub struct Cse;
 
-static CSE: RewriteDef = RewriteDef::block("cse", "computes once what is computed twice", &Cse)
+static CSE: RewriteDef = RewriteDef::block("cse", "merges redundant computations", &Cse)
     .stage(Stage::AfterInference)
     .after(&["canonicalize"]);
 register_rewrite!(CSE);

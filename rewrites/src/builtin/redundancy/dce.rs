@@ -22,7 +22,7 @@ use std::rc::Rc;
 /// removed together with its error. One application removes everything dead in the function, in linear time.
 pub struct Dce;
 
-static DCE: RewriteDef = RewriteDef::block("dce", "removes what nothing needs", &Dce)
+static DCE: RewriteDef = RewriteDef::block("dce", "removes computations without uses", &Dce)
     .stage(Stage::AfterInference)
     .holding(Holds::UNUSED.union(Holds::INNER))
     .after(&["cse"]);

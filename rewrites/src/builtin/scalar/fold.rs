@@ -20,7 +20,7 @@ use std::rc::Rc;
 /// time.
 pub struct Fold;
 
-static FOLD: RewriteDef = RewriteDef::block("fold", "computes what only depends on constants", &Fold)
+static FOLD: RewriteDef = RewriteDef::block("fold", "computes ops of constants", &Fold)
     .stage(Stage::AfterInference)
     .holding(Holds::CONSTANTS)
     .benefit(10);

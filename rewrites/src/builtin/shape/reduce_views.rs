@@ -27,7 +27,7 @@ use smallvec::SmallVec;
 pub struct ReduceViews;
 
 static REDUCE_VIEWS: RewriteDef =
-    RewriteDef::root("reduce-views", "reductions of views become reductions of what the views show", &ReduceViews)
+    RewriteDef::root("reduce-views", "reductions of views become reductions of the arrays behind them", &ReduceViews)
         .roots(&["sum", "prod", "min", "max", "any", "all", "argmin", "argmax"])
         .stage(Stage::AfterInference)
         .after(&["canonicalize"])

@@ -85,7 +85,7 @@ impl fmt::Display for Stopped {
         match self {
             Stopped::Choices(n) => write!(f, "there are {n} nodes to choose from, more than the limit"),
             Stopped::Branches(n) => write!(f, "it is not found within {n} branches"),
-            Stopped::Circles(n) => write!(f, "what is found goes in circles after {n} rounds"),
+            Stopped::Circles(n) => write!(f, "the best solution still has cycles after {n} rounds"),
             Stopped::Costs => f.write_str("costs are too large to be added up exactly"),
             Stopped::Solver(why) => write!(f, "the solver gave up: {why}"),
         }

@@ -72,7 +72,7 @@ fn cover() -> Problem {
 }
 
 #[test]
-fn greedy_misses_what_takes_several_exchanges() {
+fn greedy_misses_solutions_several_exchanges_away() {
     let problem = cover();
     let greedy = problem.solve().expect("there is a solution");
     assert_eq!(greedy.cost, 306);
@@ -89,7 +89,7 @@ fn stopped(limits: SearchLimits) -> (Solution, Stopped) {
 }
 
 #[test]
-fn limits_keep_what_is_known_and_say_so() {
+fn limits_keep_the_known_solution_with_a_reason() {
     let (found, why) = stopped(SearchLimits { choices: 5, ..SearchLimits::default() });
     assert_eq!((found.cost, why), (306, Stopped::Choices(13)));
     let (_, why) = stopped(SearchLimits { rounds: 0, ..SearchLimits::default() });

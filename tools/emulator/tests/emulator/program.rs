@@ -6,7 +6,7 @@ use rewright_emulator::Vector;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// What tells the program that it is the one with the library.
+/// The environment variable that tells the program that it is the one with the library.
 const CHILD: &str = "REWRIGHT_EMULATOR_CHILD";
 
 fn is_child() -> bool {

@@ -33,12 +33,12 @@ impl Callee<'_> {
             return Err(NoMatch::because(format!("`@{name}` has more than {SMALL} instructions")));
         }
         if self.effects.function(name).is_none_or(|effects| effects.stores.contains(&true)) {
-            return Err(NoMatch::because(format!("`@{name}` stores to what it is given")));
+            return Err(NoMatch::because(format!("`@{name}` stores to an argument")));
         }
         let insts = || func.blocks().flat_map(|block| func.insts(block));
         let is_param = |value: &Value| func.params().contains(value);
         if insts().any(|i| func.inst(i).op.name == "del" && func.inst(i).args.iter().any(is_param)) {
-            return Err(NoMatch::because(format!("`@{name}` ends the life of what it is given")));
+            return Err(NoMatch::because(format!("`@{name}` deletes an argument")));
         }
         let returns = self.returns();
         if returns.is_empty() {
@@ -49,7 +49,7 @@ impl Callee<'_> {
             values.zip(&func.results).all(|(&value, wanted)| func.ty(value).refines(wanted))
         };
         if !returns.iter().all(certain) {
-            return Err(NoMatch::because(format!("`@{name}` checks the shapes of what it returns")));
+            return Err(NoMatch::because(format!("`@{name}` checks the shapes of its results")));
         }
         match self.calls.is_recursive(name) {
             true => Err(NoMatch::because(format!("`@{name}` calls itself, directly or through others"))),

@@ -57,11 +57,11 @@ impl RootRewrite for Inline {
         }
         let symbols = symbols(func, &data.args, callee.func)?;
         if data.results.iter().any(|&result| cx.is_written(result)) {
-            return Err(NoMatch::because("what the call gives is stored to, and may be something that it got"));
+            return Err(NoMatch::because("a result of the call is stored to, and may alias an argument"));
         }
         let passed = callee.returned_params();
         if data.args.iter().zip(passed).any(|(&arg, passed)| passed && cx.is_written(arg)) {
-            return Err(NoMatch::because("what the call gives back as it got it is stored to"));
+            return Err(NoMatch::because("an argument that the call returns is stored to"));
         }
         Ok(InlinedCall { call, callee: name, symbols })
     }

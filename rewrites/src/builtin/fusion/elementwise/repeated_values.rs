@@ -17,7 +17,7 @@ pub struct RepeatedValues;
 
 static REPEATED_VALUES: RewriteDef = RewriteDef::root(
     "repeated-values",
-    "what a node would compute again along an axis is an array of its own first",
+    "materializes operands that a node would recompute along an axis",
     &RepeatedValues,
 )
 .roots(&["arrayexpr"])

@@ -31,7 +31,7 @@ use std::sync::Arc;
 pub struct ExprSiblings;
 
 static EXPR_SIBLINGS: RewriteDef =
-    RewriteDef::root("expr-siblings", "what is computed of one array is one pass over it", &ExprSiblings)
+    RewriteDef::root("expr-siblings", "fuses elementwise computations of one array into one pass", &ExprSiblings)
         .roots(&["arrayexpr"])
         .stage(Stage::BeforeLowering)
         .after(&["reduce-siblings"])
@@ -67,7 +67,7 @@ impl RootRewrite for ExprSiblings {
         };
         let joins = |node: &FusedExpr, other: &FusedExpr| match may_fail(other) {
             true => Err(NoMatch::because(
-                "it may fail, as extents may differ or by what is computed: it does not move to what reads the same array",
+                "it may fail, because extents may differ or by its computation: it does not move to another reader of the array",
             )),
             false => join(node, other).and_then(|()| leave_to_reductions(cx, node, other, &is_reduced)),
         };
@@ -89,10 +89,10 @@ fn join(node: &FusedExpr, other: &FusedExpr) -> Result<(), NoMatch> {
             return Err(NoMatch::quiet());
         }
         () if width(&node.expr) != width(&other.expr) => {
-            "it and what else is computed of the array have values of different widths, and a register holds fewer of the wider: each is a pass by itself"
+            "it and the other computation of the array have values of different widths, and a register holds fewer of the wider: each is a pass by itself"
         }
         () if !node.arrays().chain(other.arrays()).all(|(_, index)| is_in_order(index)) => {
-            "an array is read across its rows, tile by tile: what else reads the others is a pass by itself"
+            "an array is read across its rows, tile by tile: the other readers are passes of their own"
         }
         () if node.expr.outs.len() + other.expr.outs.len() > MOST => {
             "one pass gives as many results of the array as it can"
@@ -113,7 +113,7 @@ fn leave_to_reductions(
     let is_taken_in = |node: &FusedExpr| node.of.iter().all(|&inst| is_reduced(inst));
     let taken = match (is_taken_in(node), is_taken_in(other)) {
         (false, false) => return Ok(()),
-        (true, true) => return Err(NoMatch::because("it and what else is computed of the array are what is reduced")),
+        (true, true) => return Err(NoMatch::because("it and the other computation of the array are both reduced")),
         (true, false) => node,
         (false, true) => other,
     };
@@ -122,7 +122,7 @@ fn leave_to_reductions(
     let both_read = node.arrays().filter(|place| other.arrays().any(|known| known == *place));
     let read: usize = both_read.map(|(array, _)| cx.func().ty(array).dtype().size()).sum();
     match written > read + BYTES_A_CYCLE * cycles_in_common(node, other) as usize {
-        true => Err(NoMatch::because("it, or what else is computed of the array, is reduced, and need not be written")),
+        true => Err(NoMatch::because("it, or the other computation of the array, is reduced, and need not be written")),
         false => Ok(()),
     }
 }

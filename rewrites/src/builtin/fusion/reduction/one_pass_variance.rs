@@ -131,7 +131,7 @@ fn obstacle(
     }
     if dims.len() > 1 && (is_stretched || dims.contains(&Dim::Any)) {
         return Some(
-            "several axes, one of which is or may be stretched, are not reduced in one pass with what is computed",
+            "several axes, one of which is or may be stretched, are not reduced in one pass with the computation",
         );
     }
     // Another reduction of the differences or squares would be a pass of its own.

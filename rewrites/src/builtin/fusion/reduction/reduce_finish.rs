@@ -30,12 +30,15 @@ use std::sync::Arc;
 /// It is exact: the finisher computes the same operations on the same totals.
 pub struct ReduceFinish;
 
-static REDUCE_FINISH: RewriteDef =
-    RewriteDef::root("reduce-finish", "reductions take in what is computed of their results", &ReduceFinish)
-        .roots(&["arrayexpr"])
-        .stage(Stage::BeforeLowering)
-        .after(&["reduce-fusion"])
-        .reach(1);
+static REDUCE_FINISH: RewriteDef = RewriteDef::root(
+    "reduce-finish",
+    "fuses the computation of a reduction's result into the reduction",
+    &ReduceFinish,
+)
+.roots(&["arrayexpr"])
+.stage(Stage::BeforeLowering)
+.after(&["reduce-fusion"])
+.reach(1);
 register_rewrite!(REDUCE_FINISH);
 
 /// Consumers of more values are not fused: the rewrite would look at each value whenever one of them
@@ -88,10 +91,7 @@ impl RootRewrite for ReduceFinish {
         let node = node.ok_or(NoMatch::quiet())?;
         if let Some(inst) = reader.body.insts.iter().find(|inst| is_long(inst)) {
             let BodyOp::Op(op, _) = &inst.op else { return Err(NoMatch::quiet()) };
-            let why = format!(
-                "`{}` of what rows come to stays a pass of its own, which computes it of several at once",
-                op.name
-            );
+            let why = format!("`{}` of row results stays a pass of its own, which computes several at once", op.name);
             return Err(NoMatch::because(why).at(inst.loc));
         }
         let reductions = node.of.clone();

@@ -33,7 +33,7 @@ use std::sync::Arc;
 pub struct ReduceFusion;
 
 static REDUCE_FUSION: RewriteDef =
-    RewriteDef::root("reduce-fusion", "reductions take in what computes their operand", &ReduceFusion)
+    RewriteDef::root("reduce-fusion", "fuses the producer of an operand into the reduction", &ReduceFusion)
         .roots(&["sum", "prod", "min", "max", "any", "all", "argmin", "argmax"])
         .stage(Stage::BeforeLowering)
         .after(&["array-expr"])
@@ -65,7 +65,7 @@ impl RootRewrite for ReduceFusion {
             return Err(quiet());
         }
         let values = &func.inst(producer).results;
-        let too_many = || NoMatch::because("too many instructions use what it reduces, which is computed by itself");
+        let too_many = || NoMatch::because("too many instructions use its operand, which is computed by itself");
         if values.len() > MOST_USERS {
             return Err(too_many());
         }
@@ -86,19 +86,19 @@ impl RootRewrite for ReduceFusion {
         };
         if !reductions.iter().all(alike) {
             return Err(NoMatch::because(match values.len() {
-                1 => "what it reduces is used otherwise too, and so computed by itself",
+                1 => "its operand has other uses, and so is computed by itself",
                 _ => {
-                    "what computes its operand has other results too, which are used otherwise, and so is a pass by itself"
+                    "the producer of its operand has other results, which are used elsewhere, and so is a pass by itself"
                 }
             }));
         }
         reductions.sort_by(|&a, &b| block_order(func, a, b));
         let node = node_of(cx, producer).filter(|node| values.len() == 1 || is_pointwise(&node.expr)).ok_or(quiet())?;
         if node.args.iter().any(|&arg| cx.is_written(arg) || cx.is_ended(arg)) {
-            return Err(NoMatch::because("an operand of what it reduces is written to, or ends"));
+            return Err(NoMatch::because("an operand of the producer of its operand is written to, or ends"));
         }
         if !may_move(cx, producer, &reductions) {
-            return Err(NoMatch::because("what computes its operand can't be moved to where it stands"));
+            return Err(NoMatch::because("the producer of its operand can't be moved to the reduction"));
         }
         if !has_even_rows(&node.expr, &axes) {
             return Err(NoMatch::because("it reduces several axes along which an operand is stretched"));
@@ -129,7 +129,7 @@ impl RootRewrite for ReduceFusion {
         for (&reduction, value) in reductions.iter().zip(values?) {
             rw.replace(reduction, &[value])?;
         }
-        rw.remark(loc, format!("{} in one pass with what computes the operand", names.join(", ")));
+        rw.remark(loc, format!("{} in one pass with the producer of the operand", names.join(", ")));
         rw.erase(producer)
     }
 }
@@ -148,7 +148,7 @@ pub(crate) fn takes_in(cx: &MatchCx<'_>, producer: Inst) -> bool {
 /// one.
 fn apart(expr: &ArrayExpr) -> Option<&'static str> {
     if Order::common(expr.orders()).is_none() {
-        return Some("what it reduces is combined in several orders, and a kernel knows one");
+        return Some("its operand is combined in several orders, and a kernel knows one");
     }
     if expr.reductions.len() == 1 {
         return None;

@@ -23,12 +23,15 @@ use std::sync::Arc;
 /// It is exact: the finisher computes the same operation on the same total.
 pub struct ScalarFinish;
 
-static SCALAR_FINISH: RewriteDef =
-    RewriteDef::root("scalar-finish", "reductions to one number take in what is computed of it", &ScalarFinish)
-        .roots(&["item", "sum", "prod", "max", "min"])
-        .stage(Stage::BeforeLowering)
-        .after(&["reduce-finish"])
-        .reach(1);
+static SCALAR_FINISH: RewriteDef = RewriteDef::root(
+    "scalar-finish",
+    "fuses the computation of a full reduction's result into the reduction",
+    &ScalarFinish,
+)
+.roots(&["item", "sum", "prod", "max", "min"])
+.stage(Stage::BeforeLowering)
+.after(&["reduce-finish"])
+.reach(1);
 register_rewrite!(SCALAR_FINISH);
 
 /// The most operands of one instruction that may be the scalar.

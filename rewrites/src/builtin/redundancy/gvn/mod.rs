@@ -24,11 +24,10 @@ use std::rc::Rc;
 /// them. In functions of one block `cse` finds everything, so `gvn` does not run.
 pub struct Gvn;
 
-static GVN: RewriteDef =
-    RewriteDef::block("gvn", "computes once what is computed twice, whatever the paths between", &Gvn)
-        .stage(Stage::AfterInference)
-        .after(&["cse"])
-        .before(&["dce"]);
+static GVN: RewriteDef = RewriteDef::block("gvn", "merges redundant computations, across branches and joins", &Gvn)
+    .stage(Stage::AfterInference)
+    .after(&["cse"])
+    .before(&["dce"]);
 register_rewrite!(GVN);
 
 /// The redundant parameters and instructions of a function.

@@ -25,11 +25,10 @@ use std::rc::Rc;
 /// value that leaves its loop is removed. All loops of a function are one application, in linear time.
 pub struct Licm;
 
-static LICM: RewriteDef =
-    RewriteDef::block("licm", "computes once before a loop what is the same each time round", &Licm)
-        .stage(Stage::AfterInference)
-        .after(&["gvn"])
-        .before(&["dce"]);
+static LICM: RewriteDef = RewriteDef::block("licm", "hoists loop-invariant computations", &Licm)
+    .stage(Stage::AfterInference)
+    .after(&["gvn"])
+    .before(&["dce"]);
 register_rewrite!(LICM);
 
 impl Rewrite for Licm {

@@ -134,7 +134,7 @@ fn left_behind_view(cx: &MatchCx<'_>, block: Block, inst: Inst) -> Option<NoMatc
         let apart = apart?;
         let producer = func.def_inst(base).filter(|&inst| func.block_of(inst) == Some(block))?;
         func.inst(producer).attrs.expr()?;
-        let why = format!("what is read through `{apart}` is computed apart: a node reads through maps of axes only");
+        let why = format!("the operand of `{apart}` is computed apart: a node reads through maps of axes only");
         Some(NoMatch::because(why).at(func.inst(producer).loc))
     })
 }

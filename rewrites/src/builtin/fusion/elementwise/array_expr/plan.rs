@@ -270,10 +270,10 @@ impl FusionPlanner<'_> {
         let name = self.op_name(from, viewed.base);
         let results = &self.func.inst(self.insts[from as usize]).results;
         if results.iter().any(|&r| self.cx.is_written(r)) {
-            return Err(format!("`{name}` is computed apart: what it computes is stored to later"));
+            return Err(format!("`{name}` is computed apart: its result is stored to later"));
         }
         let Some(&result) = self.func.inst(self.insts[at as usize]).results.first() else {
-            return Err(format!("`{name}` is computed apart: nothing comes of what reads it"));
+            return Err(format!("`{name}` is computed apart: its user has no result"));
         };
         let consumer = self.op_name(at, result);
         let own = self.spaces.of(self.func, result);
