@@ -1,9 +1,9 @@
-//! Comments and pages are written in plain, standard words: no line is longer than 110 columns, and no line
-//! has a phrase of `words/phrases.txt`.
+//! Comments, pages, string literals and names of functions are written in plain, standard words: none has a
+//! phrase of `words/phrases.txt`, and no line of a comment or a page is longer than 110 columns.
 //!
 //! A quotation, or a question to the reader, is exempt where its line says `words: quoted` in a comment.
 
-use regex::{RegexSet, RegexSetBuilder};
+use regex::{Regex, RegexSet, RegexSetBuilder};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -32,13 +32,18 @@ fn prose_is_short_and_plain() {
     let mut found = Vec::new();
     for file in files {
         let text = fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-        let lines = if file.extension().is_some_and(|e| e == "md") { page(&text) } else { comments(&text) };
+        let is_page = file.extension().is_some_and(|e| e == "md");
+        let prose = if is_page { page(&text) } else { comments(&text) };
+        let code = if is_page { Vec::new() } else { literals_and_names(&text) };
         let file = file.strip_prefix(root).unwrap_or(&file).display().to_string();
-        for Line { number, text } in lines.into_iter().filter(|line| !line.text.contains(QUOTED)) {
+        let quoted: Vec<bool> = text.lines().map(|line| line.contains(QUOTED)).collect();
+        for Line { number, text } in prose.iter().filter(|line| !quoted[line.number - 1]) {
             let columns = text.chars().count();
             if columns > MAX_COLUMNS {
                 found.push(format!("{file}:{number}: {columns} columns"));
             }
+        }
+        for Line { number, text } in prose.into_iter().chain(code).filter(|line| !quoted[line.number - 1]) {
             for phrase in phrases.matches(&text) {
                 found.push(format!("{file}:{number}: `{}`: {}", phrases.patterns()[phrase], text.trim()));
             }
@@ -55,6 +60,15 @@ fn comments_are_told_from_code() {
     assert!(comments("let text = \"// what is it\";\n").is_empty());
     let phrases = phrases(Path::new(env!("CARGO_MANIFEST_DIR")));
     assert!(phrases.is_match("What is read") && phrases.is_match("so many units") && !phrases.is_match("whatever"));
+}
+
+#[test]
+fn literals_and_names_are_told_from_code() {
+    let text = "/// \"what is\"\nfn so_many<'a>(c: char) {\n    f('\"', \"nobody \\\" as\\\n  ever\", r#\"all \"else\"#); // \"no\"\n}\n";
+    let found: Vec<(usize, String)> =
+        literals_and_names(text).into_iter().map(|line| (line.number, line.text)).collect();
+    let expected = [(2, "so many"), (3, "nobody \\\" as\\"), (4, "  ever"), (4, "all \"else")];
+    assert_eq!(found, expected.map(|(number, text)| (number, text.to_string())));
 }
 
 fn phrases(root: &Path) -> RegexSet {
@@ -111,6 +125,26 @@ fn comments(text: &str) -> Vec<Line> {
             let blank = " ".repeat(line[..begin].chars().count());
             lines.push(Line { number: at + 1, text: format!("{blank}{}", &line[begin..]) });
         }
+    }
+    lines
+}
+
+/// The string literals of a Rust file, line by line, and the names of its functions, with blanks between
+/// their words.
+fn literals_and_names(text: &str) -> Vec<Line> {
+    let token = Regex::new(concat!(
+        r#"(?s)//[^\n]*|/\*.*?\*/|'(?:\\.[^']*|[^'\\])'|"#,
+        r###"r##"(.*?)"##|r#"(.*?)"#|r"([^"]*)"|"###,
+        r#""((?:\\.|[^"\\])*)"|\bfn (\w+)"#,
+    ))
+    .expect("a regular expression");
+    let mut lines = Vec::new();
+    for found in token.captures_iter(text) {
+        let Some((kind, group)) = (1..=5).find_map(|kind| Some((kind, found.get(kind)?))) else { continue };
+        let first = text[..group.start()].matches('\n').count() + 1;
+        let name = group.as_str().replace('_', " ");
+        let group = if kind == 5 { &name } else { group.as_str() };
+        lines.extend(group.lines().enumerate().map(|(n, line)| Line { number: first + n, text: line.to_string() }));
     }
     lines
 }
