@@ -107,7 +107,7 @@ pub(crate) struct FunctionVerifier<'a> {
     module: Option<&'a Module>,
     errors: Vec<VerifyError>,
     labels: ValueLabels<'a>,
-    /// The positions of blocks in the layout, computed for the first message that names a block without a name.
+    /// The positions of blocks in the layout, computed for the first message about an unnamed block.
     positions: OnceCell<SecondaryMap<Block, usize>>,
     /// Whether all operands and targets exist, so that paths can be followed.
     sound: bool,

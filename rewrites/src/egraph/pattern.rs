@@ -117,8 +117,8 @@ impl Pattern {
         })
     }
 
-    /// All matches in a class, which is given by its canonical id. The graph must be rebuilt. False if a limit
-    /// was reached, so that more matches may exist.
+    /// All matches in a class, given by its canonical id. The graph must be rebuilt. False if a limit was
+    /// reached, so that more matches may exist.
     pub fn search(&self, graph: &Graph, class: Id, search: &mut PatternSearch) -> bool {
         debug_assert!(graph.clean && graph.find(class) == class, "the graph is not rebuilt");
         let mut regs = Regs::from_elem(class, self.regs);

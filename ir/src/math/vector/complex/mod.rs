@@ -21,7 +21,7 @@ pub type Parts<F> = [F; 2];
 
 macro_rules! functions {
     ($($module:ident: $($name:ident)*;)*) => {
-        /// The function of one argument that implements an op, by the op's name; `None` if there is none here.
+        /// The function of one argument that implements the op `name`; `None` if there is none here.
         pub fn unary<F: Real>(name: &str) -> Option<fn(Parts<F>) -> Parts<F>> {
             match name {
                 $($(stringify!($name) => Some($module::$name),)*)*
