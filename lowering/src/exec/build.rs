@@ -441,7 +441,9 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
             }
             Err(NoLaunch::None(why)) => match (meaning, program.codegen()) {
                 (Meaning::Array(eval), Ok(codegen)) => {
-                    self.remark(data, Instead::Points(codegen), &why);
+                    let is_scheduled = data.op == ARRAYEXPR && data.attrs.str("schedule").is_some();
+                    let ignored = if is_scheduled { "; its schedule is ignored" } else { "" };
+                    self.remark(data, Instead::Points(codegen), &format!("{why}{ignored}"));
                     let exit = |v: &Value| self.exits.get(v).copied().filter(|_| self.func.ty(*v).is_array());
                     let exits = data.results.iter().map(exit).collect();
                     StepKind::Program(Box::new(ProgramStep { program, exits, meaning: eval }))

@@ -13,8 +13,10 @@ use super::value::{Held, Shape, fill_elements, row_major};
 use crate::kernel::{CompiledKernel, Part};
 use crate::lower::Strided;
 use crate::lower::program::{Checks, LoweredProgram, ProgramBuffer, ProgramParam, ProgramSpace, bind, lower_program};
+use crate::schedule::{Threads, share};
 use rewright_ir::{ArrayExpr, DType, EvalError, Name, Type};
 use smallvec::SmallVec;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// The loop program of an expression.
@@ -32,7 +34,61 @@ struct Variant {
     lowered: LoweredProgram,
     codegen: &'static str,
     compiled: Box<dyn CompiledKernel>,
+    /// About how long a point takes.
+    point_nanos: f64,
 }
+
+/// The buffers of a call, which its threads share.
+struct CallBuffers<'c> {
+    pointers: &'c [*mut u8],
+    strides: &'c [i64],
+}
+
+// SAFETY: the threads of a call only copy the addresses; each writes elements of its own.
+unsafe impl Sync for CallBuffers<'_> {}
+
+impl CallBuffers<'_> {
+    /// # Safety
+    /// As [`CompiledKernel::call`].
+    unsafe fn call(&self, compiled: &dyn CompiledKernel, params: &[u64]) -> bool {
+        // SAFETY: passed on.
+        unsafe { compiled.run(&[], self.pointers, self.strides, params) }.failed == 0
+    }
+}
+
+impl Variant {
+    /// Runs the program over slices of the outermost axis, on this many threads at most. False if it failed.
+    ///
+    /// # Safety
+    /// As [`CompiledKernel::call`], for any slice.
+    unsafe fn run(&self, buffers: &CallBuffers<'_>, params: &[u64], whole: (i64, i64), threads: usize) -> bool {
+        let count = whole.1.saturating_sub(whole.0).max(0) as u64;
+        let pieces = (threads as u64 * SLICES).min(count);
+        if threads < 2 || pieces < 2 {
+            // SAFETY: passed on.
+            return unsafe { buffers.call(&*self.compiled, params) };
+        }
+        let failed = AtomicBool::new(false);
+        let place = |end: u64| whole.0 + (count as u128 * u128::from(end) / u128::from(pieces)) as i64;
+        share(threads, pieces as usize, &|piece| {
+            let mut own: SmallVec<[u64; 8]> = SmallVec::from_slice(params);
+            for (word, param) in own.iter_mut().zip(&self.lowered.params) {
+                match param {
+                    ProgramParam::SliceStart => *word = place(piece as u64) as u64,
+                    ProgramParam::SliceEnd => *word = place(piece as u64 + 1) as u64,
+                    _ => {}
+                }
+            }
+            // SAFETY: passed on.
+            let succeeded = unsafe { buffers.call(&*self.compiled, &own) };
+            failed.fetch_or(!succeeded, Ordering::Relaxed);
+        });
+        !failed.into_inner()
+    }
+}
+
+/// The slices of each thread, which even out threads of different speed.
+const SLICES: u64 = 4;
 
 impl LoopProgram {
     /// The program of an expression whose instruction has operands of these types.
@@ -55,7 +111,12 @@ impl LoopProgram {
         let mut refused = "there is no code generator".to_string();
         for codegen in &self.codegens {
             match codegen.compile_program(&lowered.program) {
-                Ok(compiled) => return Ok(Variant { lowered, codegen: codegen.name(), compiled }),
+                Ok(compiled) => {
+                    let mut insts = 0;
+                    lowered.program.each_inst(&mut |_| insts += 1);
+                    let point_nanos = 2.0 + 0.3 * f64::from(insts);
+                    return Ok(Variant { lowered, codegen: codegen.name(), compiled, point_nanos });
+                }
                 Err(why) => refused = why.to_string(),
             }
         }
@@ -146,7 +207,8 @@ impl Machine<'_> {
                 flags.push((number, vec![0; shape.iter().product()], row_major(shape, 1)));
             }
         }
-        let Some(params) = self.program_params(act, step, variant, &space) else { return Ok(None) };
+        let whole = variant.lowered.sliced.map_or((0, 0), |axis| space.ranges[axis]);
+        let Some(params) = self.program_params(act, step, variant, &space, whole) else { return Ok(None) };
         let mut pointers: SmallVec<[*mut u8; 6]> = SmallVec::new();
         let mut strides: SmallVec<[i64; 16]> = SmallVec::new();
         let dtypes = variant.lowered.program.caller_buffers();
@@ -178,12 +240,16 @@ impl Machine<'_> {
                 }
             }
         }
+        let buffers = CallBuffers { pointers: &pointers, strides: &strides };
+        let threads = if variant.lowered.sliced.is_some() { self.how.threads } else { 1 };
+        let nanos = space.points as f64 * variant.point_nanos;
+        let threads = Threads::now(nanos, threads).worth(nanos) as usize;
         // SAFETY: there are an address for each buffer, a stride for each dim and a word for each parameter.
         // Operands have the dtypes that the program reads, and are valid to read while the frame holds them;
         // results and flags have room for all elements of their shapes, and overlap nothing. `bind` proved that
-        // positions are in bounds, or the variant tests them; the extents are those that both know.
-        let status = unsafe { variant.compiled.run(&[], &pointers, &strides, &params) };
-        if status.failed != 0 {
+        // positions are in bounds, or the variant tests them; the extents are those that both know. Slices of
+        // the outermost axis write different elements.
+        if !unsafe { variant.run(&buffers, &params, whole, threads) } {
             return Ok(None);
         }
         self.buffers.borrow_mut().stats.kernels += 1;
@@ -210,6 +276,7 @@ impl Machine<'_> {
         step: &Step,
         variant: &Variant,
         space: &ProgramSpace,
+        slice: (i64, i64),
     ) -> Option<SmallVec<[u64; 8]>> {
         let args = operands(act.frame, step);
         let extent =
@@ -225,6 +292,8 @@ impl Machine<'_> {
                 ProgramParam::ArgExtent(arg, dim) => extent(*arg, *dim)? as u64,
                 ProgramParam::ResultExtent(result, dim) => *space.results.get(*result as usize)?.0.get(*dim)? as u64,
                 ProgramParam::Symbol(name) => symbol(act.plan, act.frame, *name)? as u64,
+                ProgramParam::SliceStart => slice.0 as u64,
+                ProgramParam::SliceEnd => slice.1 as u64,
                 // They broadcast, as `bind` found.
                 ProgramParam::Broadcast(sources) => {
                     let extents = sources.iter().map(|&(arg, dim)| extent(arg, dim).unwrap_or(1));

@@ -51,6 +51,7 @@ mod search;
 mod series;
 mod turn;
 
+pub use crew::share;
 pub use decide::{Decision, Threads, Tile};
 pub(crate) use decide::{LEAST_POINTS, LEAST_ROWS, LEAST_TURNED, is_apart, nanos, part_of_row, tile_for};
 pub use machine::{Facts, facts};

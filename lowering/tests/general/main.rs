@@ -64,3 +64,39 @@ fn random_expressions_agree() {
     println!("{valid} of {index} expressions are valid, {succeeded} of them have results");
     assert!(succeeded * 3 > valid, "only {succeeded} of {valid} expressions have results");
 }
+
+#[test]
+fn slices_of_the_outermost_axis_run_on_threads() {
+    let text = "func @f(%x: f64[n, m], %p: i64[k], %q: i64[k]) -> f64[k, m], f64[k] {
+entry:
+  %0 = arrayexpr [i: k, j: m] (x = %x[gather(%p[i]), clamp(j + 1)], y = %x[gather(%q[i]), pad(j - 1, 2.0)]) {
+    t0 = sub x, y
+    yield t0
+  } : f64[k, m]
+  %1 = arrayexpr [i: k, j: reduce m] where j <= i (x = %0[i, j]) {
+    yield x
+  } reduce (sum f64) : f64[k]
+  ret %0, %1
+}";
+    let x = ndarray::Array2::from_shape_fn((50, 200), |(i, j)| ((i * 37 + j * 11) % 101) as f64 / 7.0);
+    let p = ndarray::Array1::from_shape_fn(2000, |i| (i * 7 % 50) as i64);
+    let q = p.mapv(|p| p - 50);
+    let args: [Arg<'_>; 3] = [(&x).into(), (&p).into(), (&q).into()];
+    let wanted = compile(text, Backend::Reference).expect("valid").call(&args);
+    assert!(wanted.is_ok());
+    let module = parse_module(text, "threads").expect("valid");
+    for backend in Backend::available().filter(|b| *b != Backend::Reference) {
+        let options = Options { backend, threads: std::num::NonZeroU32::new(3), ..Options::default() };
+        let f = Executable::compile(&module, "f", options).expect("it compiles");
+        for _ in 0..3 {
+            assert!(same(&f.call(&args), &wanted), "{backend:?}");
+        }
+        assert_eq!(f.reference_steps(), []);
+        // An error in one slice is that of the reference evaluator.
+        let mut wrong = p.clone();
+        wrong[1700] = 77;
+        let args: [Arg<'_>; 3] = [(&x).into(), (&wrong).into(), (&q).into()];
+        let wanted = compile(text, Backend::Reference).expect("valid").call(&args);
+        assert!(wanted.is_err() && same(&f.call(&args), &wanted), "{backend:?}");
+    }
+}

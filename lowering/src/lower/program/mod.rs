@@ -23,8 +23,8 @@ use crate::program::{Condition, Linear, Program, ProgramBuilder};
 use crate::scalar::{Elem, Elems, ScalarCx};
 use indexmap::IndexMap;
 use rewright_ir::expr::{
-    Affine, Axis, AxisKind, Body, BodyOp, BodyRef, Condition as Guard, Operand, Source, SymExpr, Test, extent_sources,
-    verify,
+    Affine, Axis, AxisKind, Body, BodyOp, BodyRef, Condition as Guard, IndexExpr, Operand, Source, SymExpr, Test,
+    extent_sources, verify,
 };
 use rewright_ir::{ArrayExpr, Attrs, DType, Name, Scalar, Type};
 use smallvec::SmallVec;
@@ -47,6 +47,9 @@ pub struct LoweredProgram {
     pub params: Vec<ProgramParam>,
     /// The meaning of each buffer of the caller.
     pub buffers: Vec<ProgramBuffer>,
+    /// The outermost axis, if calls may run slices of it at the same time: different indices write different
+    /// elements.
+    pub sliced: Option<usize>,
 }
 
 /// The meaning of a parameter of a program. All but scalars are `i64`.
@@ -62,6 +65,10 @@ pub enum ProgramParam {
     Symbol(Name),
     /// The broadcast of the extents of these dims of operands.
     Broadcast(Vec<(u32, usize)>),
+    /// The first index of the slice of the outermost axis that a call runs.
+    SliceStart,
+    /// One past the last index of that slice.
+    SliceEnd,
 }
 
 /// The meaning of a buffer of the caller. A dim of extent 1 has stride 0.
@@ -88,10 +95,10 @@ pub fn lower_program(expr: &ArrayExpr, args: &[Type], checks: Checks) -> Result<
         buffers: IndexMap::new(),
         axes: Vec::new(),
     };
-    lowering.whole(expr)?;
+    let sliced = lowering.whole(expr)?;
     let ProgramLowering { b, params, buffers, .. } = lowering;
-    let program = b.finish();
-    Ok(LoweredProgram { program, params: params.into_keys().collect(), buffers: buffers.into_keys().collect() })
+    let (params, buffers) = (params.into_keys().collect(), buffers.into_keys().collect());
+    Ok(LoweredProgram { program: b.finish(), params, buffers, sliced })
 }
 
 /// A program under construction.
@@ -114,8 +121,8 @@ struct Names<'s> {
 }
 
 impl ProgramLowering<'_> {
-    /// The loops over the parallel axes of the outermost expression.
-    fn whole(&mut self, expr: &ArrayExpr) -> Result<(), NotLowered> {
+    /// The loops over the parallel axes of the outermost expression. Returns the outermost one if it is sliced.
+    fn whole(&mut self, expr: &ArrayExpr) -> Result<Option<usize>, NotLowered> {
         self.axes = vec![Linear::default(); expr.axes.len()];
         let parallel = axes_of(expr, AxisKind::Parallel, 0);
         let point = |this: &mut Self| {
@@ -125,8 +132,19 @@ impl ProgramLowering<'_> {
                 (0..).zip(&expr.outs).zip(values).try_for_each(|((number, out), value)| this.write(number, out, value))
             })
         };
-        self.nest(expr, &parallel, 0, point)?;
-        (0..).zip(&expr.outs).try_for_each(|(number, out)| self.all_written(number, out))
+        let sliced = parallel.first().copied().filter(|&axis| !self.checks.writes && writes_apart(expr, axis));
+        match sliced {
+            Some(axis) => {
+                let [start, end] = [ProgramParam::SliceStart, ProgramParam::SliceEnd].map(|param| self.param(param));
+                self.for_each(start.into(), &[end.into()], |this, index| {
+                    this.axes[axis] = index;
+                    this.nest(expr, &parallel[1..], 0, point)
+                })?;
+            }
+            None => self.nest(expr, &parallel, 0, point)?,
+        }
+        (0..).zip(&expr.outs).try_for_each(|(number, out)| self.all_written(number, out))?;
+        Ok(sliced)
     }
 
     /// The loops over some axes of an expression, of which the first has this number among all axes in scope.
@@ -395,6 +413,14 @@ impl ProgramLowering<'_> {
             Source::Scalar(n) | Source::Array(n) => self.read_array(n, operand),
         }
     }
+}
+
+/// True if different indices along an axis write different elements of all results.
+fn writes_apart(expr: &ArrayExpr, axis: usize) -> bool {
+    let is_axis = |position: &IndexExpr| {
+        position.form().and_then(Affine::as_axis) == Some(axis as u32) && matches!(position, IndexExpr::Affine(_))
+    };
+    expr.outs.iter().all(|out| out.index.iter().any(is_axis))
 }
 
 /// The axes of a kind, numbered from the first axis of the expression on.
