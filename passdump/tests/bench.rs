@@ -89,8 +89,36 @@ fn exec_and_bench_tell_the_same_time() {
     panic!("exec and bench differ: {tries:?}");
 }
 
+/// A function of scalars that is no expression.
+const LOOP: &str = "func @halve(%x: f64) -> f64 {
+entry:
+  jump test(%x)
+test(%y: f64):
+  %big = ge %y, 1.0
+  br_if %big, step, done
+step:
+  %z = mul %y, 0.5
+  jump test(%z)
+done:
+  ret %y
+}
+
+";
+
 #[test]
 fn steps_by_reference_are_named() {
+    let text = format!("{LOOP}func @f(%x: f64[4, 4]) -> f64[4, 4] {{\nentry:\n  %a = ufunc @halve(%x)\n  ret %a\n}}\n");
+    let args = ["-", "--func", "f", "--arg", "x=random:f64[4, 4]"];
+    let timed = done(&[&["exec", "--time"], &args[..]].concat(), &text);
+    let row = timed.lines().find(|line| line.starts_with("`ufunc` by reference ")).unwrap_or_default();
+    assert!(row.contains("`@f`, 15:3") && row.contains("1 run ") && row.contains("% of the call"), "{timed}");
+    told_once(&text, &args, "runs by its reference meaning", "has a loop");
+    let timed = done(&[&["exec", "-", "--time"], &ARGS[..]].concat(), SUM);
+    assert!(!timed.contains("` by reference "), "{timed}");
+}
+
+#[test]
+fn steps_without_vectors_are_named() {
     let planned = "arrayexpr [i: 4, r: reduce 4] where r <= i (x = %x[r, r]) {
     yield x
   } reduce (sum f64) : f64[4]";
@@ -99,19 +127,21 @@ fn steps_by_reference_are_named() {
   } reduce (max f64) : f64[3, 3]";
     for (expr, dims, why) in [(planned, "4", "it has a guard"), (found, "3, 3", "not evenly spaced")] {
         let text = format!("func @f(%x: f64[4, 4]) -> f64[{dims}] {{\nentry:\n  %a = {expr}\n  ret %a\n}}\n");
-        let timed = done(&["exec", "-", "--time", "--arg", "x=random:f64[4, 4]"], &text);
-        let row = timed.lines().find(|line| line.starts_with("`arrayexpr` by reference ")).unwrap_or_default();
-        assert!(row.contains("`@f`, 3:3") && row.contains("1 run ") && row.contains("% of the call"), "{timed}");
-        let remarks = timed.lines().filter(|line| line.contains("runs by its reference meaning"));
-        assert!(remarks.clone().count() == 1 && remarks.clone().all(|line| line.contains(why)), "{timed}");
-        let json = done(&["bench", "-", "--json", "--time", "0", "--arg", "x=random:f64[4, 4]"], &text);
-        let json: Value = serde_json::from_str(&json).unwrap();
-        assert!(json["remarks"].as_array().unwrap().len() == 1 && json["remarks"][0].as_str().unwrap().contains(why));
-        let report = done(&["bench", "-", "--time", "0", "--arg", "x=random:f64[4, 4]"], &text);
-        assert_eq!(report.matches(why).count(), 1, "{report}");
+        told_once(&text, &["-", "--arg", "x=random:f64[4, 4]"], "one point at a time", why);
     }
-    let timed = done(&[&["exec", "-", "--time"], &ARGS[..]].concat(), SUM);
-    assert!(!timed.contains("` by reference "), "{timed}");
+}
+
+/// One remark of `exec` and of `bench` says how a step runs, and why.
+#[track_caller]
+fn told_once(text: &str, args: &[&str], how: &str, why: &str) {
+    let timed = done(&[&["exec", "--time"], args].concat(), text);
+    let remarks: Vec<&str> = timed.lines().filter(|line| line.contains(how)).collect();
+    assert!(remarks.len() == 1 && remarks[0].contains(why), "{timed}");
+    let json = done(&[&["bench", "--json", "--time", "0"], args].concat(), text);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert!(json["remarks"].as_array().unwrap().len() == 1 && json["remarks"][0].as_str().unwrap().contains(why));
+    let report = done(&[&["bench", "--time", "0"], args].concat(), text);
+    assert_eq!(report.matches(why).count(), 1, "{report}");
 }
 
 #[cfg(target_arch = "x86_64")]

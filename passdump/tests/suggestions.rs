@@ -117,7 +117,7 @@ const COMMANDS: &[(&[&str], i32, &[&str])] = &[
         &["argument `%y` is f64[2], its type is f64[n] with n = 1 from `%x`", "a symbol stands for one extent"],
     ),
     (&["exec", "-", "--arg", "x=@no.npy"], 1, &["--arg x: no.npy: No such file", "relative to the current folder"]),
-    (&["exec", "-", "--liberties", "fast"], 2, &["no liberty `fast`; there are contract"]),
+    (&["exec", "-", "--liberties", "fast"], 2, &["unknown liberty `fast`; expected one of contract"]),
     (&["exec", "-", "--backend", "gpu"], 2, &["possible values: reference, interp"]),
     (&["explain", "-", "tt"], 1, &["no value `%tt`; did you mean `%t`?"]),
     (&["explain", "-", "zebra"], 1, &["no value `%zebra`; it has %x, %y, %t, %r"]),

@@ -9,6 +9,7 @@ use crate::kernel::{CompiledKernel, KOp, Kernel, KernelArgs, KernelError};
 use crate::program::Program;
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{AbiParam, LibCall, UserFuncName, types};
+use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::Module;
@@ -48,11 +49,21 @@ impl Source {
     }
 }
 
+impl Cranelift {
+    fn isa_for(&self, source: &Source) -> &OwnedTargetIsa {
+        match source {
+            Source::Kernel(_) => &self.isa,
+            Source::Program(_) => &self.optimizing,
+        }
+    }
+}
+
 impl Code {
     /// Compiles a kernel or a loop program.
     pub fn new(codegen: &Cranelift, source: Source) -> Result<Self, KernelError> {
         let sites = sites(&source.kernel());
-        let mut builder = JITBuilder::with_isa(codegen.isa.clone(), Box::new(|call| libcall_name(call).to_owned()));
+        let mut builder =
+            JITBuilder::with_isa(codegen.isa_for(&source).clone(), Box::new(|call| libcall_name(call).to_owned()));
         for (name, address) in LIBCALLS {
             builder.symbol(*name, address.0);
         }
@@ -104,7 +115,7 @@ impl CompiledKernel for Code {
         let listing = self.listing.get_or_init(|| {
             let mut context = function(&self.codegen, &self.source, &sites(&self.source.kernel())).ok()?;
             context.set_disasm(true);
-            let code = context.compile(&*self.codegen.isa, &mut Default::default()).ok()?;
+            let code = context.compile(&**self.codegen.isa_for(&self.source), &mut Default::default()).ok()?;
             code.vcode.clone()
         });
         listing.as_deref()

@@ -33,6 +33,8 @@ use cranelift_codegen::settings::{self, Configurable};
 #[derive(Clone)]
 pub struct Cranelift {
     isa: OwnedTargetIsa,
+    /// The same processor, with Cranelift's optimizer: for loop programs.
+    optimizing: OwnedTargetIsa,
     features: Features,
 }
 
@@ -60,12 +62,17 @@ impl Features {
 impl Cranelift {
     /// For the processor that this runs on.
     pub fn new() -> Result<Self, KernelError> {
-        let isa = cranelift_native::builder().map_err(unsupported)?;
-        let isa = isa.finish(settings::Flags::new(flags()?)).map_err(unsupported)?;
+        let isa = |opt_level| {
+            let isa = cranelift_native::builder().map_err(unsupported)?;
+            isa.finish(settings::Flags::new(flags(opt_level)?)).map_err(unsupported)
+        };
+        // Kernels are built with loop-invariant code hoisted and common values shared, so the optimizer is not
+        // worth its time. Loop programs address memory by many terms.
+        let (isa, optimizing) = (isa("none")?, isa("speed")?);
         if isa.pointer_bits() != 64 {
             return Err(unsupported("only 64-bit processors"));
         }
-        Ok(Cranelift { features: Features::of(&*isa), isa })
+        Ok(Cranelift { features: Features::of(&*isa), isa, optimizing })
     }
 
     /// The same, but for code without vectors: one point after the other.
@@ -90,12 +97,11 @@ impl CodeGen for Cranelift {
     }
 }
 
-fn flags() -> Result<settings::Builder, KernelError> {
+fn flags(opt_level: &str) -> Result<settings::Builder, KernelError> {
     let mut flags = settings::builder();
     let verifier = if cfg!(debug_assertions) { "true" } else { "false" };
     for (name, value) in [
-        // Loop-invariant code is moved out, and common values are shared, when the kernel is built; what is left for an optimizer isn't worth its time.
-        ("opt_level", "none"),
+        ("opt_level", opt_level),
         ("enable_verifier", verifier),
         ("is_pic", "false"),
         ("use_colocated_libcalls", "false"),

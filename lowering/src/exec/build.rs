@@ -22,7 +22,7 @@ use super::wrap_dot::{self, wrap_dot};
 use super::wrap_reduction::wrap_reduction;
 use super::{Instead, LowerError, Remark};
 use crate::kernel::{KInst, KOp, Kernel};
-use crate::lower::{lower, lower_in_order};
+use crate::lower::{lower, lower_in_order, lower_rolled};
 use crate::schedule::{Schedule, ScheduleError};
 use indexmap::IndexSet;
 use rewright_ir::ops::arrayexpr::ARRAYEXPR;
@@ -491,6 +491,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
     ) -> Result<Launch, NoLaunch> {
         let lowered = match schedule.as_ref().and_then(|schedule| schedule.order.as_ref()) {
             Some(order) => lower_in_order(expr, types, order),
+            None if schedule.is_some() => lower_rolled(expr, types),
             None => lower(expr, types),
         };
         let mut lowered = lowered.map_err(|e| e.reason)?;

@@ -207,7 +207,7 @@ impl Machine<'_> {
                 flags.push((number, vec![0; shape.iter().product()], row_major(shape, 1)));
             }
         }
-        let whole = variant.lowered.sliced.map_or((0, 0), |axis| space.ranges[axis]);
+        let whole = space.outermost;
         let Some(params) = self.program_params(act, step, variant, &space, whole) else { return Ok(None) };
         let mut pointers: SmallVec<[*mut u8; 6]> = SmallVec::new();
         let mut strides: SmallVec<[i64; 16]> = SmallVec::new();
@@ -241,7 +241,7 @@ impl Machine<'_> {
             }
         }
         let buffers = CallBuffers { pointers: &pointers, strides: &strides };
-        let threads = if variant.lowered.sliced.is_some() { self.how.threads } else { 1 };
+        let threads = if variant.lowered.sliced { self.how.threads } else { 1 };
         let nanos = space.points as f64 * variant.point_nanos;
         let threads = Threads::now(nanos, threads).worth(nanos) as usize;
         // SAFETY: there are an address for each buffer, a stride for each dim and a word for each parameter.

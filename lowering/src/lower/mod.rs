@@ -17,6 +17,7 @@ pub mod program;
 mod reduce;
 mod rows_first;
 mod rows_last;
+mod unroll;
 
 pub use bind::{Bound, ResultShape, Space, Strided};
 pub use order::Order;
@@ -152,8 +153,14 @@ pub struct ResultMap {
     pub start: Option<Scalar>,
 }
 
-/// Makes the kernel of an expression whose instruction has operands of these types.
+/// Makes the kernel of an expression whose instruction has operands of these types. Small reductions are unrolled.
 pub fn lower(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
+    let unrolled = unroll::unrolled(expr, args).and_then(|unrolled| lower_as_is(&unrolled, args).ok());
+    unrolled.map_or_else(|| lower_rolled(expr, args), Ok)
+}
+
+/// The same with a loop for each reduction: for a schedule, which names the axes.
+pub fn lower_rolled(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
     match one_point::without_one_point(expr, args) {
         Some(shorter) => lower_as_is(&shorter, args),
         None => lower_as_is(expr, args),

@@ -395,7 +395,7 @@ impl Generator {
             let start = init(self, dtype);
             let _ = write!(
                 text,
-                " reduce ({dtype}){start} region (a{outer}, b{outer}) {{\n    t0 = {op} a{outer}, b{outer}\n    t1 = cast t0, to={dtype}\n    yield t1\n  }} {assoc} noidem"
+                " reduce ({dtype}) region (a{outer}, b{outer}) {{\n    t0 = {op} a{outer}, b{outer}\n    t1 = cast t0, to={dtype}\n    yield t1\n  }} {assoc} noidem{start}"
             );
             if start.is_empty() && self.one_in(2) {
                 let _ = write!(text, " identity {}", literal(Scalar::zero(dtype)));

@@ -100,3 +100,34 @@ entry:
         assert!(wanted.is_err() && same(&f.call(&args), &wanted), "{backend:?}");
     }
 }
+
+#[test]
+fn small_reductions_are_unrolled_into_vectorized_loops() {
+    let body = "{\n    t0 = mul x, w\n    yield t0\n  }";
+    let convolution = format!(
+        "arrayexpr [i: 23, j: 37, a: reduce 5, b: reduce 7] (x = %x[i + a, j + b], w = %w[a, b]) {body} reduce (sum f64)"
+    );
+    let first = format!(
+        "arrayexpr [i: 23, a: reduce 1..5, j: 37] (x = %x[i + a, j], w = %w[a, 2]) {body} reduce (max f64) init first \
+         finish (s) {{\n    u0 = sqrt s\n    yield u0\n  }}"
+    );
+    let region = format!(
+        "arrayexpr [a: reduce 5, i: 23, b: reduce 6, j: 37] (x = %x[i + a, j + b], w = %w[a, b]) {body} \
+         reduce (f64) region (p, q) {{\n    t0 = sub p, q\n    yield t0\n  }} noassoc nocomm init 2.0"
+    );
+    let x = ndarray::Array2::from_shape_fn((27, 43), |(i, j)| ((i * 37 + j * 11) % 101) as f64 / 7.0 - 3.0);
+    let w = ndarray::Array2::from_shape_fn((5, 7), |(i, j)| ((i * 5 + j * 3) % 11) as f64 / 3.0 - 1.0);
+    for expr in [convolution, first, region] {
+        let text = format!(
+            "func @f(%x: f64[27, 43], %w: f64[5, 7]) -> f64[23, 37] {{\nentry:\n  %0 = {expr} : f64[23, 37]\n  ret %0\n}}\n"
+        );
+        let args: [Arg<'_>; 2] = [(&x).into(), (&w).into()];
+        let wanted = compile(&text, Backend::Reference).expect("valid").call(&args);
+        assert!(wanted.is_ok(), "{wanted:?}");
+        for backend in Backend::available().filter(|b| *b != Backend::Reference) {
+            let f = compile(&text, backend).expect("valid");
+            assert_eq!(f.remarks(), [], "{backend:?}\n{text}");
+            assert!(same(&f.call(&args), &wanted), "{backend:?}\n{text}");
+        }
+    }
+}

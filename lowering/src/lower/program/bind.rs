@@ -15,8 +15,8 @@ const FARTHEST: i128 = 1 << 60;
 pub struct ProgramSpace {
     /// The number of points, those of nested expressions included.
     pub points: u64,
-    /// The bounds of the axes.
-    pub ranges: Vec<(i64, i64)>,
+    /// The bounds of the first parallel axis, if there is one.
+    pub outermost: (i64, i64),
     /// The tests that the program makes.
     pub checks: Checks,
     /// For each result its shape, and the value that it is filled with first.
@@ -43,7 +43,9 @@ pub fn bind(expr: &ArrayExpr, args: &[Strided<'_>], symbols: &dyn Fn(Name) -> Op
         }
         first += reduction.accumulators.len();
     }
-    Some(ProgramSpace { points, ranges: binder.ranges, checks: binder.checks, results })
+    let parallel = expr.axes.iter().zip(&binder.ranges).find(|(axis, _)| axis.kind == AxisKind::Parallel);
+    let outermost = parallel.map_or((0, 0), |(_, &range)| range);
+    Some(ProgramSpace { points, outermost, checks: binder.checks, results })
 }
 
 struct Binder<'a> {

@@ -18,6 +18,7 @@ mod write;
 pub use bind::{ProgramSpace, bind};
 
 use super::NotLowered;
+use super::unroll::unrolled;
 use crate::kernel::{KValue, Part};
 use crate::program::{Condition, Linear, Program, ProgramBuilder};
 use crate::scalar::{Elem, Elems, ScalarCx};
@@ -47,9 +48,9 @@ pub struct LoweredProgram {
     pub params: Vec<ProgramParam>,
     /// The meaning of each buffer of the caller.
     pub buffers: Vec<ProgramBuffer>,
-    /// The outermost axis, if calls may run slices of it at the same time: different indices write different
-    /// elements.
-    pub sliced: Option<usize>,
+    /// True if calls may run slices of the first parallel axis at the same time: different indices write
+    /// different elements.
+    pub sliced: bool,
 }
 
 /// The meaning of a parameter of a program. All but scalars are `i64`.
@@ -87,6 +88,8 @@ pub fn lower_program(expr: &ArrayExpr, args: &[Type], checks: Checks) -> Result<
     if let Some(problem) = verify(expr, args).into_iter().next() {
         return NotLowered::because(format!("it is malformed: {}", problem.message));
     }
+    let unrolled = unrolled(expr, args);
+    let expr = unrolled.as_ref().unwrap_or(expr);
     let mut lowering = ProgramLowering {
         b: ProgramBuilder::new(),
         args,
@@ -121,8 +124,8 @@ struct Names<'s> {
 }
 
 impl ProgramLowering<'_> {
-    /// The loops over the parallel axes of the outermost expression. Returns the outermost one if it is sliced.
-    fn whole(&mut self, expr: &ArrayExpr) -> Result<Option<usize>, NotLowered> {
+    /// The loops over the parallel axes of the outermost expression. Returns whether the first one is sliced.
+    fn whole(&mut self, expr: &ArrayExpr) -> Result<bool, NotLowered> {
         self.axes = vec![Linear::default(); expr.axes.len()];
         let parallel = axes_of(expr, AxisKind::Parallel, 0);
         let point = |this: &mut Self| {
@@ -144,7 +147,7 @@ impl ProgramLowering<'_> {
             None => self.nest(expr, &parallel, 0, point)?,
         }
         (0..).zip(&expr.outs).try_for_each(|(number, out)| self.all_written(number, out))?;
-        Ok(sliced)
+        Ok(sliced.is_some())
     }
 
     /// The loops over some axes of an expression, of which the first has this number among all axes in scope.

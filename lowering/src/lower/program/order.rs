@@ -21,16 +21,12 @@ use crate::kernel::{Binary, KValue, Part, Unary};
 use crate::lower::NotLowered;
 use crate::program::{Condition, Linear};
 use crate::scalar::Elem;
-use rewright_ir::expr::{AxisKind, BodyOp, Order};
+use rewright_ir::expr::Order;
 use rewright_ir::{ArrayExpr, DType, Scalar};
 use smallvec::SmallVec;
 
 /// More entries than a binary counter of points has.
 const STACK: u32 = 56;
-
-/// The most points of an unrolled row, and the most instructions.
-const MOST_UNROLLED: usize = 128;
-const MOST_UNROLLED_INSTS: usize = 1024;
 
 /// The reductions of one order: the reducer, its total, and the flag that says whether there was a point.
 pub(super) type Group<'g> = [(&'g Reducer<'g>, &'g Accumulators, Option<u32>)];
@@ -42,30 +38,6 @@ type Accs = Vec<Accumulators>;
 struct Stack {
     accs: Accs,
     height: u32,
-}
-
-/// A row that is unrolled: the extents along its axes are known, and it has few points.
-struct Unrolled<'u> {
-    expr: &'u ArrayExpr,
-    captures: &'u [Elem],
-    row: &'u [usize],
-    extents: &'u [(Linear, Linear)],
-    group: &'u Group<'u>,
-    count: usize,
-}
-
-/// The number of points of a row, if the row is unrolled. Its points and instructions are few, and each point is
-/// combined.
-fn unrolled_points(expr: &ArrayExpr, row: &[usize], axes: usize, count: i64) -> Option<usize> {
-    let first = axes - expr.axes.len();
-    let is_reduced = |axis: u32| expr.axes.get(axis as usize - first).is_some_and(|a| a.kind == AxisKind::Reduce);
-    let is_guarded = |axis: &(u32, i64)| axis.0 as usize >= first && is_reduced(axis.0);
-    let guarded = expr.guard.iter().any(|condition| condition.form.axes().iter().any(is_guarded));
-    let nests = expr.body.insts.iter().any(|inst| matches!(inst.op, BodyOp::Nested(_)));
-    let insts = 1 + expr.body.insts.len() + expr.operands.len();
-    let count = usize::try_from(count).ok()?;
-    (!guarded && !nests && !row.is_empty() && count <= MOST_UNROLLED && count * insts <= MOST_UNROLLED_INSTS)
-        .then_some(count)
 }
 
 /// A tree of a row.
@@ -147,14 +119,6 @@ impl ProgramLowering<'_> {
     ) -> Result<(), NotLowered> {
         let (extents, points) = self.row_points(expr, row);
         let known = points.as_constant();
-        if let Some(count) = known.and_then(|count| unrolled_points(expr, row, self.axes.len(), count)) {
-            let unrolled = Unrolled { expr, captures, row, extents: &extents, group, count };
-            let lanes = count.next_power_of_two().min(tree.lanes as usize);
-            return match self.unrolled_node(&unrolled, (0, 1), lanes)? {
-                Some(tuples) => done(self, &tuples),
-                None => Ok(()),
-            };
-        }
         let lanes_needed =
             known.map_or(tree.lanes, |n| (n.max(1) as u64).next_power_of_two().min(tree.lanes.into()) as u32);
         let apart = tree.apart.min(lanes_needed);
@@ -360,61 +324,6 @@ impl ProgramLowering<'_> {
 
     fn first_lanes(&mut self, group: &Group<'_>, lanes: &Accs) -> Vec<Tuple> {
         group.iter().zip(lanes).map(|((reducer, ..), acc)| self.get(reducer, acc, &[Linear::default()])).collect()
-    }
-
-    // --- Unrolled rows -------------------------------------------------------------------------------------
-
-    /// The tuples of a node of the halving tree of an unrolled row: the first of its lanes, and their distance.
-    /// The tree is computed depth first, so that few values are live. `None` if the node has no point.
-    fn unrolled_node(
-        &mut self,
-        row: &Unrolled<'_>,
-        (first, distance): (usize, usize),
-        lanes: usize,
-    ) -> Result<Option<Vec<Tuple>>, NotLowered> {
-        if distance == lanes {
-            let mut total = None;
-            for point in (first..row.count).step_by(lanes) {
-                let tuples = self.unrolled_point(row, point)?;
-                total = self.unrolled_join(row.group, total, Some(tuples))?;
-            }
-            return Ok(total);
-        }
-        let left = self.unrolled_node(row, (first, 2 * distance), lanes)?;
-        let right = self.unrolled_node(row, (first + distance, 2 * distance), lanes)?;
-        self.unrolled_join(row.group, left, right)
-    }
-
-    fn unrolled_join(
-        &mut self,
-        group: &Group<'_>,
-        left: Option<Vec<Tuple>>,
-        right: Option<Vec<Tuple>>,
-    ) -> Result<Option<Vec<Tuple>>, NotLowered> {
-        let (left, right) = match (left, right) {
-            (Some(left), Some(right)) => (left, right),
-            (one, other) => return Ok(one.or(other)),
-        };
-        let tuples = group.iter().zip(left.iter().zip(&right)).map(|((reducer, ..), (left, right))| {
-            let values = self.both(reducer, &left.values, &right.values)?;
-            Ok(Tuple { values, flag: None })
-        });
-        tuples.collect::<Result<_, _>>().map(Some)
-    }
-
-    fn unrolled_point(&mut self, row: &Unrolled<'_>, point: usize) -> Result<Vec<Tuple>, NotLowered> {
-        let mut rest = point as i64;
-        for (&axis, (lo, extent)) in row.row.iter().zip(row.extents).rev() {
-            let extent = extent.as_constant().unwrap_or(1).max(1);
-            self.axes[axis] = lo.clone().plus(rest % extent);
-            rest /= extent;
-        }
-        let mut tuples = Vec::new();
-        self.point(row.expr, row.captures, row.group, |_, _, tuple| {
-            tuples.push(Tuple { values: tuple.values.clone(), flag: None });
-            Ok(())
-        })?;
-        Ok(tuples)
     }
 
     // --- Stacks and counters -------------------------------------------------------------------------------
