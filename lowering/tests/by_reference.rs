@@ -59,9 +59,9 @@ fn only_one_file_evaluates() {
 
 #[test]
 fn a_step_that_does_not_fit_a_call_is_named_once() {
-    let text = "func @f(%x: f64[n, m], %y: f64[k, 2]) -> f64[?, ?], f64[k] {
+    let text = "func @f(%x: f64[n, m], %y: f64[k, w]) -> f64[?, ?], f64[k] {
 entry:
-  %a = arrayexpr [i: n - 1, j: m - 1, r: reduce 2, s: reduce 2] (x = %x[i + r, j + s]) {
+  %a = arrayexpr [i: n - w + 1, j: m - w + 1, r: reduce w, s: reduce w] (x = %x[i + r, j + s]) {
     yield x
   } reduce (max f64) : f64[?, ?]
   %b = sum %y, axes=[1]

@@ -446,7 +446,8 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
                     self.remark(data, Instead::Points(codegen), &format!("{why}{ignored}"));
                     let exit = |v: &Value| self.exits.get(v).copied().filter(|_| self.func.ty(*v).is_array());
                     let exits = data.results.iter().map(exit).collect();
-                    StepKind::Program(Box::new(ProgramStep { program, exits, meaning: eval }))
+                    let equal = wrap_dot::to_be_equal(self.func, data);
+                    StepKind::Program(Box::new(ProgramStep { program, exits, equal, meaning: eval }))
                 }
                 (_, refused) => {
                     let why = refused.err().map_or(why.clone(), |refused| format!("{why}; {refused}"));

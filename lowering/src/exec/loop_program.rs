@@ -137,6 +137,8 @@ pub struct ProgramStep {
     pub program: LoopProgram,
     /// For each result, its position among the function's results if the block ends by returning it.
     pub exits: SmallVec<[Option<u32>; 1]>,
+    /// Operands and dims of them whose extents must be equal, though no type says that they are.
+    pub equal: SmallVec<[[(usize, usize); 2]; 1]>,
     /// The meaning of the step, which finds the error of operands that break a rule.
     pub meaning: ArrayEval,
 }
@@ -311,6 +313,9 @@ impl Machine<'_> {
         step: &Step,
         program: &ProgramStep,
     ) -> Result<(), EvalError> {
+        if !self.are_equal(act, step, &program.equal) {
+            return self.array(act, step, program.meaning, Why::WRONG);
+        }
         self.program(act, step, (&program.program, &program.exits), (program.meaning, UNFIT))
     }
 }

@@ -23,14 +23,20 @@ impl Machine<'_> {
     ) -> Result<(), EvalError> {
         match self.extent(act, step, kernel) {
             Some(extent) => self.run_kernel(act, step, kernel, extent),
+            None if !self.are_equal(act, step, &kernel.equal) => self.array(act, step, eval, Why::WRONG),
             None => self.with_dense_operands(act, step, kernel, eval),
         }
     }
 
+    /// True if the extents of these dims of operands are equal.
+    pub(super) fn are_equal(&self, act: &Activation<'_, '_>, step: &Step, dims: &[[(usize, usize); 2]]) -> bool {
+        let extent_of = |(operand, axis): (usize, usize)| self.operand(act, step, operand).shape().get(axis).copied();
+        dims.iter().all(|&[one, other]| extent_of(one) == extent_of(other))
+    }
+
     /// What a kernel covers; `None` if something does not fit.
     pub(super) fn extent(&self, act: &mut Activation<'_, '_>, step: &Step, kernel: &KernelStep) -> Option<Extent> {
-        let extent_of = |(operand, axis): (usize, usize)| self.operand(act, step, operand).shape().get(axis).copied();
-        if kernel.equal.iter().any(|&[one, other]| extent_of(one) != extent_of(other)) {
+        if !self.are_equal(act, step, &kernel.equal) {
             return None;
         }
         let extent = kernel.launch.extent(act.plan, act.frame, step);
