@@ -235,7 +235,10 @@ impl fmt::Display for Diagnostics {
         let count = self.count();
         write!(f, "{count} error{} in {}", if count == 1 { "" } else { "s" }, self.source.name)?;
         for e in &self.errors {
-            write!(f, "\n{}:{}: {}", self.source.name, e.loc, e.message)?;
+            match e.loc.is_none() {
+                true => write!(f, "\n{}: {}", self.source.name, e.message)?,
+                false => write!(f, "\n{}:{}: {}", self.source.name, e.loc, e.message)?,
+            }
             if let Some(help) = &e.help {
                 write!(f, " ({help})")?;
             }

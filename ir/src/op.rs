@@ -36,6 +36,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 bitflags::bitflags! {
@@ -92,6 +93,15 @@ impl Loop {
     pub fn uniform(arity: usize, ins: DType, out: DType) -> Self {
         Loop { ins: SmallVec::from_elem(ins, arity), outs: SmallVec::from_elem(out, 1) }
     }
+}
+
+/// Why an elementwise op has no loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoLoop {
+    /// The op is not defined for these dtypes.
+    Undefined(String),
+    /// The definition of the op is wrong; the message names the op.
+    Broken(String),
 }
 
 /// Chooses the loop of an elementwise op. The error lists the accepted dtypes.
@@ -234,6 +244,32 @@ impl OpDef {
         self
     }
 
+    /// The loop of an elementwise op at these dtypes. A loop for another number of operands and a panic are
+    /// errors that name the op.
+    pub fn loop_at(&self, dtypes: &[DType], attrs: &Attrs) -> Result<Loop, NoLoop> {
+        let Eval::Elementwise { resolve, .. } = self.eval else {
+            return Err(NoLoop::Undefined("it is not elementwise".to_string()));
+        };
+        let given = || dtypes.iter().map(|d| d.name()).collect::<Vec<_>>().join(", ");
+        let found = catch_unwind(AssertUnwindSafe(|| resolve(dtypes, attrs))).map_err(|panic| {
+            let why = panic.downcast_ref::<&str>().map(|why| why.to_string());
+            let why = why.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+            let of = given();
+            NoLoop::Broken(format!(
+                "the op `{}` is defined wrongly: choosing its loop for {of} panics: {why}",
+                self.name
+            ))
+        })?;
+        let found = found.map_err(NoLoop::Undefined)?;
+        if found.ins.len() != dtypes.len() {
+            let (name, of, ins, count) = (self.name, given(), found.ins.len(), dtypes.len());
+            return Err(NoLoop::Broken(format!(
+                "the op `{name}` is defined wrongly: its loop for {of} has {ins} operands, and the op {count}"
+            )));
+        }
+        Ok(found)
+    }
+
     /// True for elementwise ops.
     #[inline]
     pub fn is_elementwise(&self) -> bool {
@@ -331,14 +367,17 @@ pub fn promote_all(dtypes: impl IntoIterator<Item = DType>) -> Option<DType> {
 /// The type rule of elementwise ops: shapes broadcast, the op's loop gives the dtypes, and scalar operands
 /// give scalar results.
 pub fn infer_elementwise(cx: &InferCx<'_>) -> Result<Types, TypeError> {
-    let Eval::Elementwise { resolve, .. } = cx.op.eval else {
+    if !cx.op.is_elementwise() {
         return Err(TypeError::new(format!("`{}` is not elementwise", cx.op)));
-    };
+    }
     let shape = broadcast_shape(cx.op, cx.args)?;
     let dtypes: SmallVec<[DType; 3]> = cx.args.iter().map(Type::dtype).collect();
-    let found = resolve(&dtypes, cx.attrs).map_err(|why| {
-        let given: Vec<_> = dtypes.iter().map(DType::to_string).collect();
-        TypeError::new(format!("`{}` is not defined for {}", cx.op, given.join(", "))).help(why)
+    let found = cx.op.loop_at(&dtypes, cx.attrs).map_err(|why| match why {
+        NoLoop::Undefined(why) => {
+            let given: Vec<_> = dtypes.iter().map(DType::to_string).collect();
+            TypeError::new(format!("`{}` is not defined for {}", cx.op, given.join(", "))).help(why)
+        }
+        NoLoop::Broken(why) => TypeError::new(why),
     })?;
     Ok(found.outs.iter().map(|&d| shape.with_dtype(d)).collect())
 }
@@ -390,4 +429,32 @@ pub fn broadcast_types(op: Op, args: &[Type]) -> Result<Option<Vec<Dim>>, TypeEr
         });
     }
     Ok(dims)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use smallvec::smallvec;
+
+    fn of_loop(resolve: ResolveLoop) -> OpDef {
+        OpDef::elementwise("broken", "An op of three operands.", 3, resolve, |args, _| Ok(smallvec![args[0]]))
+    }
+
+    #[test]
+    fn wrong_loops_name_the_op() {
+        let dtypes = [DType::I8; 3];
+        let message = |resolve: ResolveLoop| match of_loop(resolve).loop_at(&dtypes, &Attrs::new()) {
+            Err(NoLoop::Broken(message)) => message,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            message(|_, _| Ok(Loop::uniform(2, DType::I8, DType::I8))),
+            "the op `broken` is defined wrongly: its loop for i8, i8, i8 has 2 operands, and the op 3"
+        );
+        let panics = message(|dtypes, _| Ok(Loop::uniform(3, dtypes[3], DType::I8)));
+        let wanted = "the op `broken` is defined wrongly: choosing its loop for i8, i8, i8 panics: index out of bounds";
+        assert!(panics.starts_with(wanted), "{panics}");
+        let undefined = of_loop(|_, _| Err("takes floats".to_string())).loop_at(&dtypes, &Attrs::new());
+        assert_eq!(undefined, Err(NoLoop::Undefined("takes floats".to_string())));
+    }
 }

@@ -1,15 +1,17 @@
 //! The process-wide registry: every op, interface and storage style that a linked crate submitted, sorted by
 //! name. All other parts find ops here, those of the core and of other crates alike.
 
+use crate::attr::Attrs;
+use crate::dtype::DType;
 use crate::name::Name;
-use crate::op::{Op, OpDef};
+use crate::op::{Arity, NoLoop, Op, OpDef};
 use crate::value::{StyleDef, split};
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 use std::any::{Any, TypeId};
 use std::fmt;
-use std::sync::LazyLock;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{LazyLock, OnceLock};
 use thiserror::Error;
 
 /// The crate and line of a registration. Made by [`origin!`](crate::origin).
@@ -159,6 +161,14 @@ pub enum RegistryError {
         /// The place.
         origin: Origin,
     },
+    /// An elementwise op whose loops are wrong.
+    #[error("{message} ({origin})")]
+    Loop {
+        /// The error, with the op's name.
+        message: String,
+        /// The place.
+        origin: Origin,
+    },
 }
 
 /// All registrations.
@@ -167,7 +177,9 @@ pub struct Registry {
     by_name: FxHashMap<&'static str, Op>,
     interfaces: FxHashMap<(usize, TypeId), &'static (dyn Any + Sync)>,
     styles: IndexMap<&'static str, (&'static StyleDef, Origin)>,
-    errors: Vec<RegistryError>,
+    clashes: Vec<RegistryError>,
+    /// The clashes, and the ops that are defined wrongly.
+    errors: OnceLock<Vec<RegistryError>>,
 }
 
 static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
@@ -183,6 +195,15 @@ static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
 /// The registry of this process.
 pub fn registry() -> &'static Registry {
     &REGISTRY
+}
+
+/// The error of an elementwise op without attributes that chooses a wrong loop at one of the dtypes.
+fn broken_loop(op: Op) -> Option<String> {
+    let (Arity::Exactly(count), true, []) = (op.arity, op.is_elementwise(), op.attrs) else { return None };
+    DType::ALL.into_iter().find_map(|dtype| match op.loop_at(&vec![dtype; count], &Attrs::new()) {
+        Err(NoLoop::Broken(message)) => Some(message),
+        _ => None,
+    })
 }
 
 impl Registry {
@@ -235,7 +256,14 @@ impl Registry {
             }
         }
         let by_name = table.iter().map(|(name, (op, _))| (*name, *op)).collect();
-        Registry { ops: table, by_name, interfaces: found, styles: style_table, errors }
+        Registry {
+            ops: table,
+            by_name,
+            interfaces: found,
+            styles: style_table,
+            clashes: errors,
+            errors: OnceLock::new(),
+        }
     }
 
     /// The op of this name.
@@ -258,9 +286,17 @@ impl Registry {
     fn interface<T: Any + Sync>(&self, address: usize) -> Option<&'static T> {
         (*self.interfaces.get(&(address, TypeId::of::<T>()))? as &dyn Any).downcast_ref()
     }
-    /// Conflicts between registrations. A program should refuse to continue if there are any.
+    /// Conflicts between registrations, and ops that are defined wrongly. A program should refuse to continue
+    /// if there are any.
     pub fn errors(&self) -> &[RegistryError] {
-        &self.errors
+        // Ops may use the registry to choose their loops, so that they are tried after it is built.
+        self.errors.get_or_init(|| {
+            let broken = self.ops().filter_map(|(op, origin)| {
+                let message = broken_loop(op)?;
+                Some(RegistryError::Loop { message, origin })
+            });
+            self.clashes.iter().cloned().chain(broken).collect()
+        })
     }
     /// The names closest to `name` among `names`, for "did you mean".
     pub fn suggest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
