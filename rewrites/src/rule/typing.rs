@@ -1,10 +1,12 @@
 //! The types of a rule's terms.
 
-use super::soundness::cases::CaseSpace;
-use super::{Node, NodeId, OpTerm, Rule, extents};
+use super::soundness::attrs::attr_choices;
+use super::soundness::cases::{CaseSpace, MAX_RANK};
+use super::soundness::extent_cases::{MAX_TYPED, extent_cases};
+use super::{AttrTerm, Node, NodeId, OpTerm, Rule, extents};
 use rewright_ir::builder::infer_types;
-use rewright_ir::op::Eval;
-use rewright_ir::{Attr, Attrs, DType, Dim, Op, Scalar, Type};
+use rewright_ir::op::NoLoop;
+use rewright_ir::{Attr, Attrs, DType, Dim, Name, Op, Scalar, Type};
 use smallvec::SmallVec;
 
 /// An operand of a term: its type, and its value if it is a constant.
@@ -14,9 +16,9 @@ pub type Operand = (Type, Option<Scalar>);
 pub fn call_types(op: Op, args: &[Operand], attrs: Attrs) -> Result<(Attrs, SmallVec<[Type; 1]>), String> {
     let (types, consts): (SmallVec<[Type; 3]>, SmallVec<[Option<Scalar>; 3]>) = args.iter().cloned().unzip();
     let (attrs, results) = infer_types(op, &types, &consts, attrs, None).map_err(|e| e.message)?;
-    if let Eval::Elementwise { resolve, .. } = op.eval {
+    if op.is_elementwise() {
         let dtypes: SmallVec<[DType; 3]> = types.iter().map(Type::dtype).collect();
-        let ins = resolve(&dtypes, &attrs)?.ins;
+        let ins = op.loop_at(&dtypes, &attrs).map_err(|(NoLoop::Undefined(why) | NoLoop::Broken(why))| why)?.ins;
         if let Some(at) = (0..dtypes.len()).find(|&at| dtypes[at] != ins[at]) {
             return Err(format!("`{op}` casts its operand {at} from {} to {}", dtypes[at], ins[at]));
         }
@@ -58,6 +60,11 @@ pub enum Misfit {
 /// The types of a rule's terms, or why the rule does not cover the case.
 pub fn type_case(rule: &Rule, case: &Case) -> Result<Typed, Misfit> {
     let mut typed = Typed { nodes: vec![None; rule.nodes.len()], results: SmallVec::new() };
+    type_terms(rule, case, &mut typed).map(|()| typed)
+}
+
+/// Adds the types of a rule's terms, up to the first that has none.
+fn type_terms(rule: &Rule, case: &Case, typed: &mut Typed) -> Result<(), Misfit> {
     for (var, (ty, _)) in case.vars.iter().enumerate() {
         if !rule.vars[var].dtypes.contains(ty.dtype()) {
             return Err(Misfit::DTypes(format!("`{}` is not to be {ty}", rule.var(var))));
@@ -116,7 +123,7 @@ pub fn type_case(rule: &Rule, case: &Case) -> Result<Typed, Misfit> {
             return Err(Misfit::Sides(format!("the template drops `{}`", rule.var(var))));
         }
     }
-    Ok(typed)
+    Ok(())
 }
 
 /// The operands of a term; literals get their dtypes from the others.
@@ -139,29 +146,74 @@ pub fn operands(
     term.args.iter().enumerate().map(operand).collect()
 }
 
-/// Rejects a rule whose sides have the same type in no case, with the reason for the nearest case.
+/// Rejects a rule whose sides have the same type in no case, with the reason for the case that came farthest.
 pub fn check(rule: &Rule) -> Result<(), String> {
     let space = CaseSpace::of(rule);
-    let mut nearest: Option<(Misfit, String)> = None;
+    let mut nearest: Option<(Progress, Misfit, Case)> = None;
     for case in space.cases(rule).chain(CaseSpace::alike(rule).cases(rule)) {
-        let Err(misfit) = type_case(rule, &case) else { return Ok(()) };
-        let is_far = |misfit: &Misfit| matches!(misfit, Misfit::DTypes(_));
-        if nearest.as_ref().is_none_or(|(before, _)| is_far(before) && !is_far(&misfit)) {
-            let vars = case.vars.iter().enumerate().map(|(var, (ty, _))| format!("{}: {ty}, ", rule.var(var)));
-            nearest = Some((misfit, vars.collect()));
+        let mut typed = Typed { nodes: vec![None; rule.nodes.len()], results: SmallVec::new() };
+        let Err(misfit) = type_terms(rule, &case, &mut typed) else { return Ok(()) };
+        let progress = Progress::of(rule, &case, &typed, &misfit);
+        if nearest.as_ref().is_none_or(|(before, ..)| *before < progress) {
+            nearest = Some((progress, misfit, case));
         }
     }
-    let why = nearest.map(|(misfit, vars)| match misfit {
-        Misfit::DTypes(why) | Misfit::Term(why) | Misfit::Sides(why) => {
-            format!(": {}{why}", if vars.is_empty() { vars } else { format!("with {vars}") })
+    // Some rules have types only beside axes of extent 1.
+    if !is_elementwise(rule) && !extent_cases(rule, &space.dtypes, MAX_TYPED).cases.is_empty() {
+        return Ok(());
+    }
+    let why = nearest.map(|(_, Misfit::DTypes(why) | Misfit::Term(why) | Misfit::Sides(why), case)| {
+        let vars = case.vars.iter().enumerate().map(|(var, (ty, _))| format!("{}: {ty}, ", rule.var(var)));
+        let vars: String = vars.collect();
+        format!(": {}{why}", if vars.is_empty() { vars } else { format!("with {vars}") })
+    });
+    let why = why.unwrap_or_else(|| match untried_attr(rule) {
+        Some(attr) => format!(": no values of `@{attr}` are known to try; write a value"),
+        None => {
+            let of_var = |var| format!("`{}` is {}", rule.var(var), rule.vars[var].dtypes);
+            let vars: Vec<String> = (0..rule.vars.len()).map(of_var).collect();
+            format!(": an op of a rule computes at the dtypes of its operands, without casts, and {}", vars.join(", "))
         }
     });
-    let why = why.unwrap_or_else(|| {
-        let of_var = |var| format!("`{}` is {}", rule.var(var), rule.vars[var].dtypes);
-        let vars: Vec<String> = (0..rule.vars.len()).map(of_var).collect();
-        format!(": an op of a rule computes at the dtypes of its operands, without casts, and {}", vars.join(", "))
-    });
-    Err(format!("no dtypes and shapes were found for which both sides are of one type{why}"))
+    let limit = if is_elementwise(rule) { String::new() } else { format!(", on arrays of up to {MAX_RANK} axes,") };
+    Err(format!("no dtypes and shapes{limit} were found for which both sides are of one type{why}"))
+}
+
+/// How far type inference came in a case. Of cases that fail at one term, those of arrays tell more than
+/// those of scalars, and those of the rank of a list of axes more than others.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Progress {
+    is_about_sides: bool,
+    terms: usize,
+    arrays: usize,
+    has_rank_of_lists: bool,
+    rank: usize,
+}
+
+impl Progress {
+    fn of(rule: &Rule, case: &Case, typed: &Typed, misfit: &Misfit) -> Progress {
+        let lists = rule.nodes.iter().flat_map(|node| match node {
+            Node::Op(term) | Node::Computed(term) => &term.attrs[..],
+            _ => &[],
+        });
+        let mut lens = lists.filter_map(|(_, attr)| match attr {
+            AttrTerm::Is(Attr::Ints(list)) => Some(list.len()),
+            _ => None,
+        });
+        let rank = case.shapes.iter().map(Vec::len).max().unwrap_or(0);
+        Progress {
+            is_about_sides: !matches!(misfit, Misfit::DTypes(_)),
+            terms: typed.nodes.iter().flatten().count(),
+            arrays: case.shapes.iter().filter(|shape| !shape.is_empty()).count(),
+            has_rank_of_lists: lens.any(|len| len == rank),
+            rank,
+        }
+    }
+}
+
+/// The attribute variable for which no values are known.
+fn untried_attr(rule: &Rule) -> Option<Name> {
+    (0..rule.attr_vars.len()).find(|&var| attr_choices(rule, var, &[2, 3]).is_empty()).map(|var| rule.attr_vars[var])
 }
 
 /// True if all ops are elementwise.

@@ -3,5 +3,5 @@
 mod neighbors;
 mod special;
 
-pub(crate) use neighbors::{edges, near};
+pub(crate) use neighbors::{edges, irrational, near};
 pub(crate) use special::{Random, Spread, special};

@@ -1,6 +1,8 @@
-//! Scalars near a constant, and near the powers of two beyond which floats do not represent every integer.
+//! Scalars near a constant, near the powers of two beyond which floats do not represent every integer, and
+//! near multiples of pi, powers of e, and the like.
 
 use rewright_ir::{DType, Literal, Scalar};
+use std::f64::consts;
 
 /// The powers of two where the exact integers of `f32` and `f64` end, and those of 32 and 64 bits.
 const EDGES: [u32; 6] = [24, 31, 32, 53, 63, 64];
@@ -43,6 +45,39 @@ pub(crate) fn edges(dtype: DType) -> Vec<Scalar> {
     around.chain(twice).flat_map(|i| [i, -i]).filter_map(|i| Literal::Int(i).at(dtype)).collect()
 }
 
+/// The constants at which functions have extreme, exact or special values.
+const IRRATIONAL: [f64; 16] = [
+    consts::PI,
+    consts::FRAC_PI_2,
+    consts::FRAC_PI_3,
+    consts::FRAC_PI_4,
+    consts::FRAC_PI_6,
+    consts::TAU,
+    3.0 * consts::FRAC_PI_2,
+    3.0 * consts::FRAC_PI_4,
+    consts::E,
+    1.0 / consts::E,
+    consts::LN_2,
+    consts::LN_10,
+    consts::LOG2_E,
+    consts::LOG10_E,
+    consts::SQRT_2,
+    consts::FRAC_1_SQRT_2,
+];
+
+/// Multiples of pi, powers of e, logarithms and roots of 2: the nearest floats and their neighbours, of either
+/// sign.
+pub(crate) fn irrational(dtype: DType) -> Vec<Scalar> {
+    let of_f32 = |x: f64| [x as f32, (x as f32).next_down(), (x as f32).next_up()].map(Scalar::F32).to_vec();
+    let of_f64 = |x: f64| [x, x.next_down(), x.next_up()].map(Scalar::F64).to_vec();
+    let of: &dyn Fn(f64) -> Vec<Scalar> = match dtype {
+        DType::F32 | DType::C64 => &of_f32,
+        DType::F64 | DType::C128 => &of_f64,
+        _ => return Vec::new(),
+    };
+    IRRATIONAL.iter().flat_map(|&x| [x, -x]).flat_map(of).map(|scalar| scalar.cast(dtype)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,6 +94,13 @@ mod tests {
         assert!([2, 3].iter().all(|&i| between.contains(&Scalar::I8(i))), "{between:?}");
         assert!(near(Literal::Float(f64::INFINITY), DType::I64).is_empty());
         assert!(near(Literal::Bool(true), DType::I64).is_empty());
+    }
+
+    #[test]
+    fn multiples_of_pi_have_neighbours() {
+        assert!(irrational(DType::F64).contains(&Scalar::F64(consts::FRAC_PI_2)));
+        assert!(irrational(DType::F32).contains(&Scalar::F32(-std::f32::consts::PI.next_up())));
+        assert!(irrational(DType::I64).is_empty());
     }
 
     #[test]

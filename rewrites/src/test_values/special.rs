@@ -9,8 +9,12 @@ const FLOATS: [f64; 11] = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -3.0, f64::NAN, f64::
 const F64_ENDS: [f64; 5] = [f64::MIN_POSITIVE, 1e-310, -5e-324, f64::MAX, f64::MIN];
 const F32_ENDS: [f64; 5] = [f32::MIN_POSITIVE as f64, 1e-40, -1e-45, f32::MAX as f64, f32::MIN as f64];
 
-/// The parts of special complex numbers.
+/// The parts of special complex numbers, beside the ends of the format.
 const PARTS: [f64; 8] = [0.0, -0.0, 1.0, -3.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e30];
+
+/// Of the [`F64_ENDS`] and [`F32_ENDS`]: the smallest normal number, the smallest subnormal one, and both of
+/// the largest magnitude.
+const ENDS_OF_PARTS: [usize; 4] = [0, 2, 3, 4];
 
 /// Small integers, and integers next to the ends of ranges and widths; each dtype takes those that it
 /// represents.
@@ -46,13 +50,18 @@ const INTS: [i128; 27] = [
 
 /// The special values of a dtype. Those of complex numbers have special parts.
 pub(crate) fn special(dtype: DType) -> Vec<Scalar> {
-    let pairs = || PARTS.iter().flat_map(|&re| PARTS.iter().map(move |&im| (re, im)));
+    let pairs = |ends: [f64; 5]| {
+        let parts: Vec<f64> = PARTS.into_iter().chain(ENDS_OF_PARTS.map(|at| ends[at])).collect();
+        parts.iter().flat_map(|&re| parts.iter().map(move |&im| (re, im))).collect::<Vec<_>>()
+    };
     match dtype {
         DType::Bool => vec![Scalar::Bool(false), Scalar::Bool(true)],
         DType::F32 => FLOATS.iter().chain(&F32_ENDS).map(|&x| Scalar::F32(x as f32)).collect(),
         DType::F64 => FLOATS.iter().chain(&F64_ENDS).map(|&x| Scalar::F64(x)).collect(),
-        DType::C64 => pairs().map(|(re, im)| Scalar::C64(Complex32::new(re as f32, im as f32))).collect(),
-        DType::C128 => pairs().map(|(re, im)| Scalar::C128(Complex64::new(re, im))).collect(),
+        DType::C64 => {
+            pairs(F32_ENDS).into_iter().map(|(re, im)| Scalar::C64(Complex32::new(re as f32, im as f32))).collect()
+        }
+        DType::C128 => pairs(F64_ENDS).into_iter().map(|(re, im)| Scalar::C128(Complex64::new(re, im))).collect(),
         _ => INTS.iter().filter_map(|&i| rewright_ir::Literal::Int(i).at(dtype)).collect(),
     }
 }
@@ -170,6 +179,8 @@ mod tests {
         }
         let parts: Vec<_> = special(DType::C128).iter().map(|s| s.to_c128()).collect();
         assert!(parts.iter().any(|z| z.re.is_nan() && z.im.is_infinite()));
+        assert!(parts.iter().any(|z| z.re == f64::MAX && z.im == f64::MIN));
+        assert!(special(DType::C64).iter().map(|s| s.to_c128()).any(|z| z.re == f32::MAX as f64 && z.re == z.im));
         assert!(parts.iter().any(|z| z.re == 0.0 && z.im == 0.0 && z.im.is_sign_negative()));
     }
 }

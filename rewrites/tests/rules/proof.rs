@@ -1,7 +1,8 @@
 //! Compares meanings in bits with the evaluator, and tests what the solver proves and refutes.
 
 use rewright_ir::op::Eval;
-use rewright_ir::{Attr, Attrs, DType, Op, Scalar, eval_scalar, registry};
+use rewright_ir::{Attr, Attrs, DType, EvalError, Loop, Op, OpDef, Scalar, Scalars, eval_scalar, ops, registry};
+use rewright_ir::{register_interface, register_op};
 use rewright_rewrites::register_condition;
 use rewright_rewrites::rule::proof::width;
 use rewright_rewrites::rule::proof::{BitCx, BitMeaning, Terms};
@@ -50,7 +51,7 @@ fn by_terms(meaning: &BitMeaning, args: &[Scalar], attrs: &Attrs) -> Option<Vec<
 fn meanings_in_bits_agree_with_the_evaluator() {
     let mut tried = Vec::new();
     for (op, _) in registry().ops() {
-        let Some(meaning) = op.interface::<BitMeaning>() else { continue };
+        let Some(meaning) = op.interface::<BitMeaning>().filter(|_| op != Op(&TWICE)) else { continue };
         let Eval::Elementwise { resolve, .. } = op.eval else { panic!("`{op}` is not elementwise") };
         let rewright_ir::op::Arity::Exactly(arity) = op.arity else { panic!("`{op}` has no fixed arity") };
         let wide = [DType::I32, DType::U64, DType::I64];
@@ -188,4 +189,44 @@ fn eight_bits_are_exhausted() {
         "(cast (add (cast ?x:u8 to=f32) (cast ?y:u8 to=f32)) to=u16) => (add (cast ?x to=u16) (cast ?y to=u16))",
     ));
     assert_eq!(found.verdict(), Verdict::Proved, "{found}");
+}
+
+/// An op whose meaning in bits is wrong: thrice the operand.
+static TWICE: OpDef = OpDef::elementwise("test_twice", "the operand, added to itself", 1, same, doubled);
+register_op!(TWICE);
+register_interface!(
+    "test_twice",
+    BitMeaning,
+    &BitMeaning(|t, cx| Some([t.scaled(cx.args[0].1, 3)].into_iter().collect()))
+);
+
+fn same(dtypes: &[DType], _: &Attrs) -> Result<Loop, String> {
+    Ok(Loop::uniform(1, dtypes[0], dtypes[0]))
+}
+
+fn doubled(args: &[Scalar], attrs: &Attrs) -> Result<Scalars, EvalError> {
+    eval_scalar(Op(&ops::arithmetic::ADD), &[args[0], args[0]], attrs)
+}
+
+#[test]
+fn a_wrong_meaning_in_bits_is_named() {
+    // The first rule is refuted by the wrong meaning alone, and the second is proved by it alone.
+    let right = check(&rule("(test_twice ?x:i32) => (add ?x ?x)"));
+    let wrong = check(&rule("(test_twice ?x:i32) => (mul ?x 3)"));
+    assert_eq!((right.verdict(), wrong.verdict()), (Verdict::Held, Verdict::Unsound));
+    let text = right.to_string();
+    assert!(text.contains("the `BitMeaning` of `test_twice` disagrees with its meaning"), "{text}");
+}
+
+#[test]
+fn operations_on_bits_have_terms() {
+    let mut t = Terms::new(1000);
+    let [a, b] = [0b1100, 0b1010].map(|value| t.constant(value, 8));
+    let results = [t.bitand(a, b), t.bitor(a, b), t.bitxor(a, b)].map(|term| t.as_constant(term));
+    assert_eq!(results, [Some(0b1000), Some(0b1110), Some(0b0110)]);
+    let [p, q] = [0, 1].map(|value| t.constant(value, 1));
+    assert_eq!(
+        [t.bitand(p, q), t.bitor(p, q), t.bitxor(p, q)].map(|term| t.as_constant(term)),
+        [Some(0), Some(1), Some(1)]
+    );
 }

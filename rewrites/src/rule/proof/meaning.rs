@@ -9,7 +9,10 @@ use smallvec::{SmallVec, smallvec};
 
 /// Interface: the results of an elementwise op as terms over its operands. `None` for dtypes without such
 /// semantics, such as floats.
-pub struct BitMeaning(pub fn(&mut Terms, &BitCx<'_>) -> Option<SmallVec<[Term; 2]>>);
+pub struct BitMeaning(pub fn(&mut Terms, &BitCx<'_>) -> Option<BitResults>);
+
+/// The results of an op as terms, each as wide as its dtype.
+pub type BitResults = SmallVec<[Term; 2]>;
 
 /// An operand: its dtype, an integer or bool, and its term, as wide as the dtype.
 pub type BitArg = (DType, Term);
@@ -116,13 +119,64 @@ impl Terms {
             (_, false) => self.extended(a, width, is_signed(from)),
         })
     }
+    /// The conjunction of each bit.
+    pub fn bitand(&mut self, a: Term, b: Term) -> Term {
+        match self.width(a) {
+            1 => self.mul(a, b),
+            _ => self.bitwise("bitand", [a, b], 0, |c, w| word::bitwise(c, &w[0], &w[1], Circuit::and)),
+        }
+    }
+    /// The disjunction of each bit.
+    pub fn bitor(&mut self, a: Term, b: Term) -> Term {
+        match self.width(a) {
+            1 => self.or(a, b),
+            _ => self.bitwise("bitor", [a, b], u64::MAX, |c, w| word::bitwise(c, &w[0], &w[1], Circuit::or)),
+        }
+    }
+    /// A conjunction or disjunction, of which one number is absorbing and its complement is neutral.
+    fn bitwise(
+        &mut self,
+        name: &'static str,
+        [a, b]: [Term; 2],
+        absorbing: u64,
+        bits: fn(&mut Circuit, &[Word]) -> Word,
+    ) -> Term {
+        let width = self.width(a);
+        let [zero, ones] = [absorbing, !absorbing].map(|value| self.constant(value, width));
+        match () {
+            () if a == zero || b == zero => zero,
+            () if a == b || b == ones => a,
+            () if a == ones => b,
+            () => self.commutative(name, [a, b], bits),
+        }
+    }
+    /// The exclusive disjunction of each bit.
+    pub fn bitxor(&mut self, a: Term, b: Term) -> Term {
+        let width = self.width(a);
+        if width == 1 {
+            return self.add(a, b);
+        }
+        let [zero, ones] = [0, u64::MAX].map(|value| self.constant(value, width));
+        for (x, y) in [(a, b), (b, a)] {
+            if x == zero {
+                return y;
+            }
+            if x == ones {
+                return self.sub(ones, y);
+            }
+        }
+        if a == b {
+            return zero;
+        }
+        self.commutative("bitxor", [a, b], |c, w| word::bitwise(c, &w[0], &w[1], Circuit::xor))
+    }
     /// A function of two terms whose order does not matter.
     fn commutative(&mut self, name: &'static str, [a, b]: [Term; 2], bits: fn(&mut Circuit, &[Word]) -> Word) -> Term {
         self.atom(name, self.width(a), &[a.min(b), a.max(b)], bits)
     }
 }
 
-type Results = Option<SmallVec<[Term; 2]>>;
+type Results = Option<BitResults>;
 
 fn one(term: Term) -> Results {
     Some(smallvec![term])
@@ -156,9 +210,9 @@ meanings! {
     "integer_power": |t, cx| integer_power(t, cx);
     "power": |t, cx| power(t, cx);
     "invert": |t, cx| { let a = cx.args[0].1; let ones = t.constant(u64::MAX, t.width(a)); one(t.sub(ones, a)) };
-    "bitand": |t, cx| bitwise(t, cx, "bitand", 0);
-    "bitor": |t, cx| bitwise(t, cx, "bitor", u64::MAX);
-    "bitxor": |t, cx| exclusive(t, cx);
+    "bitand": |t, cx| { let ([a, b], _) = pair(cx)?; one(t.bitand(a, b)) };
+    "bitor": |t, cx| { let ([a, b], _) = pair(cx)?; one(t.bitor(a, b)) };
+    "bitxor": |t, cx| { let ([a, b], _) = pair(cx)?; one(t.bitxor(a, b)) };
     "left_shift": |t, cx| left_shift(t, cx);
     "right_shift": |t, cx| right_shift(t, cx);
     "floordiv": |t, cx| one(quotient(t, cx)?);
@@ -228,52 +282,6 @@ fn power(t: &mut Terms, cx: &BitCx<'_>) -> Results {
     }
     one(product)
 }
-
-/// A bitwise operation; `absorbing` is its absorbing element.
-fn bitwise(t: &mut Terms, cx: &BitCx<'_>, name: &'static str, absorbing: u64) -> Results {
-    let ([a, b], dtype) = pair(cx)?;
-    if dtype == DType::Bool {
-        return one(if name == "bitand" { t.mul(a, b) } else { t.or(a, b) });
-    }
-    let width = t.width(a);
-    let [zero, ones] = [absorbing, !absorbing].map(|value| t.constant(value, width));
-    if a == zero || b == zero {
-        return one(zero);
-    }
-    if a == b || b == ones {
-        return one(a);
-    }
-    if a == ones {
-        return one(b);
-    }
-    let bits: fn(&mut Circuit, &[Word]) -> Word = match name {
-        "bitand" => |c, w| word::bitwise(c, &w[0], &w[1], Circuit::and),
-        _ => |c, w| word::bitwise(c, &w[0], &w[1], Circuit::or),
-    };
-    one(t.commutative(name, [a, b], bits))
-}
-
-fn exclusive(t: &mut Terms, cx: &BitCx<'_>) -> Results {
-    let ([a, b], dtype) = pair(cx)?;
-    if dtype == DType::Bool {
-        return one(t.add(a, b));
-    }
-    let width = t.width(a);
-    let [zero, ones] = [0, u64::MAX].map(|value| t.constant(value, width));
-    for (x, y) in [(a, b), (b, a)] {
-        if x == zero {
-            return one(y);
-        }
-        if x == ones {
-            return one(t.sub(ones, y));
-        }
-    }
-    if a == b {
-        return one(zero);
-    }
-    one(t.commutative("bitxor", [a, b], |c, w| word::bitwise(c, &w[0], &w[1], Circuit::xor)))
-}
-
 /// `x << n` is `x * (1 << n)`, also where that is 0.
 fn left_shift(t: &mut Terms, cx: &BitCx<'_>) -> Results {
     let ([a, by], _) = pair(cx)?;

@@ -15,13 +15,14 @@ pub(crate) mod word;
 
 mod solver;
 
-pub use meaning::{BitArg, BitCx, BitMeaning, width};
+pub use meaning::{BitArg, BitCx, BitMeaning, BitResults, width};
 pub use ring::{Term, Terms};
 
 use super::typing::Case;
 use super::{Condition, Node, NodeId, Rule};
 use circuit::Bit;
-use rewright_ir::{DType, Scalar};
+use rewright_ir::op::NoLoop;
+use rewright_ir::{Attrs, DType, Op, Scalar, eval_scalar};
 use smallvec::SmallVec;
 use solver::{Satisfiable, satisfiable};
 
@@ -70,6 +71,54 @@ fn decide_with(rule: &Rule, case: &Case, fixed: Option<(usize, Scalar)>, work: u
     let known = vec![None; rule.nodes.len()];
     let mut encoder = Encoder { rule, case, fixed, work, terms: Terms::new(MAX_GATES), known };
     encoder.answer().unwrap_or_else(Answer::Undecided)
+}
+
+/// An op of the rule whose [`BitMeaning`] gives another result than its meaning on scalars, at these values of
+/// the variables.
+pub(super) fn disagreeing(rule: &Rule, case: &Case, values: &[Scalar]) -> Option<Op> {
+    let mut known: Vec<Option<Scalar>> = Vec::with_capacity(rule.nodes.len());
+    for node in &rule.nodes {
+        let term = match node {
+            Node::Op(term) | Node::Computed(term) => term,
+            Node::Var(var) => {
+                known.push(values.get(*var).copied());
+                continue;
+            }
+            Node::Literal(_) => {
+                known.push(None);
+                continue;
+            }
+        };
+        let attrs = term.attrs(&case.attrs);
+        let dtypes: SmallVec<[Option<DType>; 3]> = term.args.iter().map(|&arg| Some(known[arg]?.dtype())).collect();
+        let operand = |(at, &arg): (usize, &NodeId)| match &rule.nodes[arg] {
+            Node::Literal(number) => number.operand(term.op, &attrs, at, &dtypes).ok(),
+            _ => known[arg],
+        };
+        let args: Option<SmallVec<[Scalar; 3]>> = term.args.iter().enumerate().map(operand).collect();
+        let results = args.as_ref().and_then(|args| eval_scalar(term.op, args, &attrs).ok());
+        known.push(results.as_ref().and_then(|results| results.get(term.result).copied()));
+        if let (Some(args), Some(results)) = (args, results)
+            && let Some(by_terms) = by_terms(term.op, &args, &attrs)
+            && (by_terms.len() != results.len()
+                || by_terms.iter().zip(&results).any(|(bits, result)| bits.is_some_and(|bits| bits != result.bits().0)))
+        {
+            return Some(term.op);
+        }
+    }
+    None
+}
+
+/// The results of an op on constants by its [`BitMeaning`]; `None` of a result that is no constant.
+fn by_terms(op: Op, args: &[Scalar], attrs: &Attrs) -> Option<Vec<Option<u64>>> {
+    let meaning = op.interface::<BitMeaning>()?;
+    let mut terms = Terms::new(MAX_GATES);
+    let args: Option<SmallVec<[BitArg; 3]>> = args
+        .iter()
+        .map(|scalar| Some((scalar.dtype(), terms.constant(scalar.bits().0, width(scalar.dtype())?))))
+        .collect();
+    let found = (meaning.0)(&mut terms, &BitCx { args: &args?, attrs })?;
+    Some(found.into_iter().map(|term| terms.as_constant(term)).collect())
 }
 
 struct Encoder<'a> {
@@ -253,8 +302,8 @@ impl Encoder<'_> {
                 let meaning = op.interface::<BitMeaning>().ok_or_else(none)?;
                 let found = (meaning.0)(&mut self.terms, &BitCx { args: &whole, attrs: &attrs }).ok_or_else(none)?;
                 let dtypes: SmallVec<[DType; 3]> = whole.iter().map(|arg| arg.0).collect();
-                let rewright_ir::op::Eval::Elementwise { resolve, .. } = op.eval else { return Err(none()) };
-                let outs = resolve(&dtypes, &attrs)?.outs;
+                let outs =
+                    op.loop_at(&dtypes, &attrs).map_err(|(NoLoop::Undefined(why) | NoLoop::Broken(why))| why)?.outs;
                 outs.into_iter().zip(found).collect()
             }
         };

@@ -34,7 +34,7 @@ pub(super) fn has_dims(rule: &Rule) -> bool {
 }
 
 /// The test values of an attribute variable, for operands of this shape; `None` is an absent attribute.
-pub(super) fn attr_choices(rule: &Rule, var: usize, shape: &[u64]) -> Vec<Option<Attr>> {
+pub(crate) fn attr_choices(rule: &Rule, var: usize, shape: &[u64]) -> Vec<Option<Attr>> {
     let Some(def) = def_of(rule, var) else { return vec![None] };
     let rank = shape.len();
     let ints = |list: &[i64]| Some(Attr::Ints(list.into()));

@@ -2,6 +2,8 @@
 
 use super::attrs::{attr_choices, has_dims};
 use super::dtypes::{alike, combinations};
+use super::integers::extents_near;
+use super::positions::indexing;
 use crate::rule::typing::{Case, Operand, is_elementwise, type_case};
 use crate::rule::{AttrTerm, Known, Node, Rule, extents};
 use crate::value_facts::ValueFacts;
@@ -16,11 +18,14 @@ const MAX_TYPED: usize = 1 << 17;
 /// The same for combinations of different shapes.
 const MAX_MIXED: usize = 1 << 12;
 
+/// The combinations of dtypes for each combination of different shapes.
+const MIXED_DTYPES: usize = 2;
+
 /// Shapes of each rank, with a square one for matrix products.
 const SHAPES: [&[u64]; 7] = [&[], &[3], &[2, 3], &[2, 2], &[2, 3, 2], &[2, 2, 2, 2], &[2, 1, 2, 2, 2]];
 
 /// The greatest rank of [`SHAPES`].
-pub(super) const MAX_RANK: usize = 5;
+pub(crate) const MAX_RANK: usize = 5;
 
 /// The extents of shapes of one and two axes, where variables have different shapes.
 const MIXED_EXTENTS: [u64; 4] = [1, 2, 3, 0];
@@ -46,6 +51,12 @@ const LARGE: [&[u64]; 16] = [
     &[70_001],
 ];
 
+/// Shapes in which positions reach beyond the ends of narrow dtypes.
+const LONG: [&[u64]; 5] = [&[130], &[260], &[130, 2], &[2, 130], &[33_000]];
+
+/// Shorter extents next to the rule's integers are among those of small arrays.
+const SHORTEST: u64 = 3;
+
 /// A shape for each variable.
 struct Shapes {
     of_vars: Vec<Vec<u64>>,
@@ -55,7 +66,8 @@ struct Shapes {
 
 /// The candidates for the cases of a rule.
 pub(crate) struct CaseSpace {
-    dtypes: Vec<Vec<DType>>,
+    /// The combinations of dtypes.
+    pub dtypes: Vec<Vec<DType>>,
     shapes: Vec<Shapes>,
     /// The number of all combinations of dtypes, if `dtypes` is a sample of them.
     pub sampled_from: Option<usize>,
@@ -112,11 +124,11 @@ impl CaseSpace {
     }
 }
 
-fn attr_count(choices: &[Vec<Option<Attr>>]) -> usize {
+pub(super) fn attr_count(choices: &[Vec<Option<Attr>>]) -> usize {
     choices.iter().map(Vec::len).fold(1, usize::saturating_mul)
 }
 
-fn nth_attrs(choices: &[Vec<Option<Attr>>], mut number: usize) -> Vec<Option<Attr>> {
+pub(super) fn nth_attrs(choices: &[Vec<Option<Attr>>], mut number: usize) -> Vec<Option<Attr>> {
     let mut pick = |list: &Vec<Option<Attr>>| {
         let choice = list[number % list.len()].clone();
         number /= list.len();
@@ -126,7 +138,7 @@ fn nth_attrs(choices: &[Vec<Option<Attr>>], mut number: usize) -> Vec<Option<Att
 }
 
 /// The attributes beside operands of these shapes; `alone` is the shape where no operand is an array.
-fn attrs_beside(rule: &Rule, shapes: &[Vec<u64>], alone: &[u64]) -> Vec<Vec<Option<Attr>>> {
+pub(super) fn attrs_beside(rule: &Rule, shapes: &[Vec<u64>], alone: &[u64]) -> Vec<Vec<Option<Attr>>> {
     let largest = shapes.iter().filter(|shape| !shape.is_empty()).max_by_key(|shape| shape.len());
     let largest = largest.map_or(alone, |shape| shape);
     (0..rule.attr_vars.len()).map(|var| attr_choices(rule, var, largest)).collect()
@@ -200,20 +212,6 @@ fn extents_written(rule: &Rule) -> Vec<u64> {
     extents
 }
 
-/// Extents next to the rule's integer constants, which may be compared with extents and indices.
-fn extents_of_literals(rule: &Rule) -> Vec<u64> {
-    let literals = rule.nodes.iter().filter_map(|node| match node {
-        Node::Literal(number) => number.literal()?.at(DType::I64)?.to_i128(),
-        _ => None,
-    });
-    let near = literals.flat_map(|n| [n - 1, n, n + 1]);
-    let mut extents: Vec<u64> = near.filter(|&n| n > 3).filter_map(|n| u64::try_from(n).ok()).collect();
-    extents.retain(|&n| n <= MAX_ELEMENTS);
-    extents.sort_unstable();
-    extents.dedup();
-    extents
-}
-
 /// Cases in which variables have different shapes, with known and with unknown extents. There are none where
 /// shapes make no difference: all ops are elementwise, and the template uses all variables.
 pub(super) struct Mixed {
@@ -223,7 +221,7 @@ pub(super) struct Mixed {
     pub sampled_from: Option<usize>,
 }
 
-/// The cases of different shapes, for each of these combinations of dtypes.
+/// The cases of different shapes, for these combinations of dtypes in turn.
 pub(super) fn mixed_cases(rule: &Rule, dtypes: &[Vec<DType>]) -> Mixed {
     let arrays = rule.vars.iter().filter(|var| !var.constant).count();
     let keeps_all = || rule.rhs.iter().all(|&rhs| extents::keeps(rule, rhs).into_iter().all(|kept| kept));
@@ -249,12 +247,13 @@ pub(super) fn mixed_cases(rule: &Rule, dtypes: &[Vec<DType>]) -> Mixed {
         rule.vars.iter().map(|var| pick(var.constant)).collect::<Vec<_>>()
     };
     let mut cases = Vec::new();
-    for of_vars in (0..total).map(nth) {
+    for (number, of_vars) in (0..total).map(nth).enumerate() {
         if of_vars.windows(2).all(|pair| pair[0] == pair[1]) {
             continue;
         }
         let choices = attrs_beside(rule, &of_vars, &[]);
-        for dtypes in dtypes {
+        let each = MIXED_DTYPES.min(dtypes.len());
+        for dtypes in (0..each).map(|n| &dtypes[(each * number + n) % dtypes.len()]) {
             for open in [false, true] {
                 let attrs = (0..attr_count(&choices)).map(|number| nth_attrs(&choices, number));
                 let made = attrs.map(|attrs| case(rule, dtypes, &of_vars, open, attrs));
@@ -274,7 +273,8 @@ pub(super) fn large_cases<'a>(rule: &'a Rule, dtypes: &'a [DType]) -> impl Itera
     if !is_elementwise(rule) {
         let shape = |shape: &[u64]| shape.to_vec();
         all.extend(LARGE.iter().map(|large| (vec![shape(large); count], shape(large))));
-        all.extend(extents_of_literals(rule).into_iter().map(|extent| (vec![vec![extent]; count], vec![extent])));
+        let near = extents_near(rule).into_iter().filter(|&extent| extent > SHORTEST);
+        all.extend(near.map(|extent| (vec![vec![extent]; count], vec![extent])));
         if count > 0 && has_dims(rule) {
             all.extend(LARGE.iter().map(|large| (vec![Vec::new(); count], shape(large))));
         }
@@ -306,6 +306,29 @@ pub(super) fn large_cases<'a>(rule: &'a Rule, dtypes: &'a [DType]) -> impl Itera
     cases.filter(|case| may_hold(rule, case))
 }
 
+/// Cases in which an array that is indexed, beside scalars, is longer than the ranges of narrow dtypes, or
+/// has an extent next to the rule's integers. There are none without such variables and numbers.
+pub(super) fn long_cases<'a>(rule: &'a Rule, dtypes: &'a [DType]) -> impl Iterator<Item = Case> + 'a {
+    let count = rule.vars.len();
+    let is_indexed = !is_elementwise(rule) && count > 0;
+    let long = LONG.iter().filter(|_| is_indexed && !indexing(rule).is_empty()).map(|shape| shape.to_vec());
+    let near = extents_near(rule).into_iter().filter(|&extent| is_indexed && extent > SHORTEST);
+    let shapes: Vec<Vec<u64>> = long.chain(near.map(|extent| vec![extent])).collect();
+    shapes.into_iter().flat_map(move |shape| {
+        let alone = |array: usize| {
+            let of_var = |var: usize| if var == array { shape.clone() } else { Vec::new() };
+            (0..count).map(of_var).collect::<Vec<_>>()
+        };
+        let of_vars: Vec<_> = (0..count).filter(|&var| !rule.vars[var].constant).map(alone).collect();
+        let cases = of_vars.into_iter().flat_map(|of_vars| {
+            let choices = attrs_beside(rule, &of_vars, &[]);
+            let attrs = (0..attr_count(&choices)).map(|number| nth_attrs(&choices, number));
+            attrs.map(|attrs| case(rule, dtypes, &of_vars, false, attrs)).collect::<Vec<_>>()
+        });
+        cases.filter(|case| may_hold(rule, case)).collect::<Vec<_>>()
+    })
+}
+
 /// The number of elements of the largest operand of a case, or of the largest shape among its attributes.
 pub(super) fn elements(case: &Case) -> usize {
     let operands = case.shapes.iter().map(|shape| shape.iter().product::<usize>());
@@ -330,7 +353,7 @@ pub(super) fn known_in(case: &Case, var: usize) -> Known<'_> {
 }
 
 /// The case of these dtypes and shapes, with unknown extents if `open`. Constants are scalars.
-fn case(rule: &Rule, dtypes: &[DType], shapes: &[Vec<u64>], open: bool, attrs: Vec<Option<Attr>>) -> Case {
+pub(super) fn case(rule: &Rule, dtypes: &[DType], shapes: &[Vec<u64>], open: bool, attrs: Vec<Option<Attr>>) -> Case {
     let shape = |at: usize| if rule.vars[at].constant { &[][..] } else { &shapes[at] };
     let var = |at: usize| -> Operand {
         let (dtype, shape) = (dtypes[at], shape(at));

@@ -15,8 +15,9 @@
 //! Values that violate a condition are skipped. Each case first gets a few values; the rest of the budget is
 //! spread over all cases. The verdict lists everything that was left out.
 //!
-//! Variables get different shapes, extents 0 and 1 among them, where an op is not elementwise or where the
-//! template drops an operand. Types with known and with unknown extents are both tested. Rules on arrays are
+//! Variables get different shapes where an op is not elementwise or where the template drops an operand. Each
+//! axis takes the extents 0, 1 and 2, and those next to the rule's integers. Integers that index arrays are
+//! drawn from the positions. Types with known and with unknown extents are both tested. Rules on arrays are
 //! tested on large arrays too: longer than every block of a blocked reduction, with elements of such
 //! different magnitudes that the order of a sum shows.
 //!
@@ -34,36 +35,43 @@
 //!
 //! With the last three, values for which a term of finite operands overflows or underflows are skipped: the
 //! order of operations shows there. A NaN on one side only is a difference. So is an infinity that is a
-//! constant, or that a division by zero yields.
+//! constant, or that a division by zero yields. The verdict counts the values that liberties exclude.
 //!
 //! Where the pattern fails (an integer power with a negative exponent), the template may do anything. Where
 //! the pattern does not fail, the template must not fail.
 
+pub(crate) mod attrs;
 pub(crate) mod cases;
+pub(crate) mod extent_cases;
 
-mod attrs;
+mod assertion;
 mod batch;
 mod boundaries;
 mod counterexample;
 mod dtypes;
+mod integers;
 mod judgement;
 mod ordinal;
 mod points;
+mod positions;
 mod random_values;
 mod range;
 mod remedy;
 mod satisfy;
 mod trial;
 
+pub use assertion::assert_rules_hold;
 pub use counterexample::Counterexample;
 pub use judgement::{Judgement, judge};
 pub use remedy::missing_liberties;
 
-use super::proof::{Answer, decide, decide_at, meaning::width, witness};
+use super::proof::{Answer, decide, decide_at, disagreeing, meaning::width, witness};
 use super::typing::{Case, is_elementwise, type_case};
 use super::{DTypes, Liberties, Rule};
 use batch::Sides;
-use cases::{CaseSpace, large_cases, mixed_cases};
+use cases::{CaseSpace, large_cases, long_cases, mixed_cases};
+use dtypes::covering;
+use extent_cases::extent_cases;
 use points::{Effort, points};
 use rewright_ir::{DType, Datum, Literal, Scalar};
 use serde::{Deserialize, Serialize};
@@ -79,6 +87,10 @@ const ALIKE: Effort = Effort { special: 4096, telling: true, random: 64, extreme
 
 /// For cases with different shapes.
 const MIXED: Effort = Effort { special: 16, telling: false, random: 8, extremes: false };
+
+/// For cases of each extent, and for arrays that are indexed at each of their positions.
+const SHORT: Effort = Effort { special: 2, telling: false, random: 2, extremes: false };
+const LONG: Effort = Effort { special: 0, telling: true, random: 4, extremes: false };
 
 /// For large arrays, and for those of more than [`MANY`] elements.
 const LARGE: Effort = Effort { special: 0, telling: false, random: 4, extremes: true };
@@ -105,8 +117,15 @@ const MAX_REST_CASES: usize = 256;
 /// The cases that are tested again in search of a simpler counterexample.
 const SIMPLER: usize = 16;
 
-/// The combinations of dtypes that are tested with different shapes, and with large arrays.
-const MAX_SHAPED: usize = 2;
+/// The number of cases in which each axis takes each extent, and in which long arrays are indexed.
+const MAX_EXTENT_CASES: usize = 3_000;
+const MAX_LONG_CASES: usize = 400;
+
+/// The same for arrays of more than [`MANY`] elements.
+const MAX_LONGEST_CASES: usize = 4;
+
+/// The combinations of dtypes that are tested with large arrays, and in addition to one for each dtype with
+/// other shapes.
 const MAX_LARGE: usize = 8;
 
 /// The number of unproved cases that are searched for boundary values.
@@ -128,8 +147,14 @@ const EXHAUSTIBLE: u32 = 16;
 /// The result of checking a rule.
 #[derive(Clone, Debug)]
 pub struct Soundness {
-    /// The number of cases for which both sides have the same type.
+    /// The number of cases that are proved, or in which both sides were compared.
     pub cases: usize,
+    /// The number of other cases for which both sides have the same type: no values were found for them.
+    pub valueless: usize,
+    /// The number of values that were left out because a term is NaN or infinite.
+    pub special: usize,
+    /// The number of values that were left out because a term overflows or underflows.
+    pub lossy: usize,
     /// The number of combinations of values on which both sides were compared.
     pub points: usize,
     /// The number of cases that are proved, or were tested exhaustively.
@@ -203,6 +228,9 @@ pub fn check(rule: &Rule) -> Soundness {
         }
         let more = check_one(choice);
         found.cases += more.cases;
+        found.valueless += more.valueless;
+        found.special += more.special;
+        found.lossy += more.lossy;
         found.proved += more.proved;
         // An op choice without test values leaves the whole rule untried.
         let is_untried = more.points == 0 && choice.choice.lengths == rule.choice.lengths;
@@ -214,20 +242,31 @@ pub fn check(rule: &Rule) -> Soundness {
     if rule.has_rests() && found.counterexample.is_none() {
         found.not_tried.push("more operands".to_string());
     }
+    let counted = [
+        (found.valueless, "cases without values: the pattern fails, or a condition or a liberty excludes those drawn"),
+        (found.special, "values for which a term is NaN or infinite"),
+        (found.lossy, "values for which a term overflows or underflows"),
+    ];
+    let counted = counted.into_iter().filter(|(count, _)| *count > 0);
+    found.not_tried.extend(counted.map(|(count, what)| format!("{count} {what}")));
     found
 }
 
 fn check_one(rule: &Rule) -> Soundness {
-    let mut search = CounterexampleSearch { rule, found: Soundness::default(), open: Vec::new() };
+    let mut search = CounterexampleSearch { rule, found: Soundness::default(), open: Vec::new(), done: Vec::new() };
     // The search ends at the first counterexample.
     let _ = search.run();
+    let done = search.done.iter().filter(|&&done| done).count();
+    search.found.cases += done;
+    search.found.valueless += search.done.len() - done;
     search.found
 }
 
 impl Default for Soundness {
     fn default() -> Self {
         let (not_tried, narrowed) = Default::default();
-        Soundness { cases: 0, points: 0, proved: 0, counterexample: None, not_tried, narrowed }
+        let (cases, valueless, special, lossy) = Default::default();
+        Soundness { cases, valueless, special, lossy, points: 0, proved: 0, counterexample: None, not_tried, narrowed }
     }
 }
 
@@ -239,6 +278,8 @@ struct CounterexampleSearch<'a> {
     found: Soundness,
     /// The cases that are not proved, by number.
     open: Vec<usize>,
+    /// For each case with operands of one shape, whether it is proved or has values.
+    done: Vec<bool>,
 }
 
 impl CounterexampleSearch<'_> {
@@ -246,25 +287,26 @@ impl CounterexampleSearch<'_> {
         let rule = self.rule;
         let space = CaseSpace::of(rule);
         let all: Vec<Case> = space.cases(rule).filter(|case| type_case(rule, case).is_ok()).collect();
-        self.found.cases = all.len();
+        let typed = all.len();
         self.narrow(&all);
         if let Some(count) = space.sampled_from {
-            self.not_tried(format!("most of {count} combinations of dtypes"));
+            self.not_tried(format!("most of {count} combinations of dtypes: each pair of variables takes each pair"));
         } else if space.typed() < space.count() {
             let (typed, count) = (space.typed(), space.count());
             self.not_tried(format!("{} of {count} combinations of dtypes, shapes and attributes", count - typed));
         }
         let all = thinned(all, if rule.has_rests() { MAX_REST_CASES } else { MAX_CASES });
-        if all.len() < self.found.cases {
-            self.not_tried(format!("{} of {} cases", self.found.cases - all.len(), self.found.cases));
+        if all.len() < typed {
+            self.not_tried(format!("{} of {typed} cases", typed - all.len()));
         }
+        self.done = vec![false; all.len()];
         let sampled = attrs::sampled(rule);
         if !sampled.is_empty() {
             self.not_tried(format!("all values of {}, which are sampled", sampled.join(", ")));
         }
         let few = if is_elementwise(rule) { FEW } else { FEW_ARRAYS };
         for (at, case) in all.iter().enumerate() {
-            if self.try_case(case, few).is_err() {
+            if self.try_numbered(at, case, few).is_err() {
                 self.simplify(&all[..at.min(SIMPLER)]);
                 return Err(CounterexampleFound);
             }
@@ -273,7 +315,7 @@ impl CounterexampleSearch<'_> {
         self.second_round(&all)?;
         self.search(&all)?;
         self.try_witness(&all)?;
-        self.shapes(&all)
+        self.shapes(&all, space.dtypes)
     }
 
     /// Replaces a counterexample by one of an earlier case, whose values are simpler, if there is one.
@@ -300,15 +342,22 @@ impl CounterexampleSearch<'_> {
         for (number, case) in all.iter().enumerate() {
             if self.exhausted(case)? {
                 self.found.proved += 1;
+                self.done[number] = true;
                 continue;
             }
             if !case.vars.iter().all(|(ty, _)| width(ty.dtype()).is_some()) {
                 self.open.push(number);
                 continue;
             }
-            let answer = decide(rule, case);
-            if answer != Answer::Proved {
-                self.open.push(number);
+            let mut answer = decide(rule, case);
+            let solved = if let Answer::Refuted(values) = &answer { Some(values) } else { None };
+            let wrong = self.wrong_meaning(case, solved);
+            if let Some(wrong) = wrong {
+                answer = Answer::Undecided(wrong);
+            }
+            match answer {
+                Answer::Proved => self.done[number] = true,
+                _ => self.open.push(number),
             }
             match answer {
                 Answer::Proved => self.found.proved += 1,
@@ -350,6 +399,18 @@ impl CounterexampleSearch<'_> {
         Ok(())
     }
 
+    /// The error of an op whose meaning in bits differs from its meaning on values: those that the solver
+    /// found, or a few others.
+    fn wrong_meaning(&self, case: &Case, solved: Option<&Vec<Scalar>>) -> Option<String> {
+        let scalars = |point: &Vec<Datum>| point.iter().map(Datum::as_scalar).collect::<Option<Vec<Scalar>>>();
+        let points: Vec<Vec<Scalar>> = match solved {
+            Some(values) => vec![values.clone()],
+            None => points(self.rule, case, FEW).collect::<Vec<_>>().iter().filter_map(scalars).collect(),
+        };
+        let op = points.iter().find_map(|values| disagreeing(self.rule, case, values))?;
+        Some(format!("the `BitMeaning` of `{op}` disagrees with its meaning"))
+    }
+
     /// Asks the solver about a case with one variable after the other fixed at small values, constants first.
     fn try_fixed(&mut self, case: &Case) -> Result<(), CounterexampleFound> {
         let rule = self.rule;
@@ -378,7 +439,7 @@ impl CounterexampleSearch<'_> {
             points.extend(boundaries::boundaries(self.rule, case, &points));
             let satisfying = satisfy::satisfying(self.rule, case, &points);
             points.extend(satisfying.into_iter().filter(|point| points::hold(self.rule, case, point)));
-            self.try_scalars(case, points)?;
+            self.counting(number, |search| search.try_scalars(case, points))?;
         }
         Ok(())
     }
@@ -436,14 +497,14 @@ impl CounterexampleSearch<'_> {
             self.not_tried(format!("more than {} values of each case", few.special + few.random));
             return Ok(());
         };
-        for case in all {
-            self.try_case(case, effort)?;
+        for (number, case) in all.iter().enumerate() {
+            self.try_numbered(number, case, effort)?;
         }
         Ok(())
     }
 
     /// Tests operands of different shapes, and large arrays.
-    fn shapes(&mut self, all: &[Case]) -> Result<(), CounterexampleFound> {
+    fn shapes(&mut self, all: &[Case], candidates: Vec<Vec<DType>>) -> Result<(), CounterexampleFound> {
         let rule = self.rule;
         let mut fitting: Vec<Vec<DType>> = Vec::new();
         for case in all {
@@ -452,25 +513,52 @@ impl CounterexampleSearch<'_> {
                 fitting.push(dtypes);
             }
         }
-        let mixed = mixed_cases(rule, &fitting[..fitting.len().min(MAX_SHAPED)]);
+        // A rule may have types beside axes of extent 1 alone.
+        let fitting = if fitting.is_empty() { candidates } else { fitting };
+        let mixtures = thinned(fitting.clone(), MAX_LARGE);
+        let mut fitting = covering(&fitting);
+        fitting.extend(mixtures.iter().filter(|dtypes| !fitting.contains(dtypes)).cloned().collect::<Vec<_>>());
+        if !is_elementwise(rule) {
+            self.extents(&fitting)?;
+        }
+        let mixed = mixed_cases(rule, &fitting);
         if let Some(count) = mixed.sampled_from {
             self.not_tried(format!("most of {count} combinations of shapes"));
         }
         let share = BUDGET_OF_ARRAYS / mixed.cases.len().max(1);
         let effort = Effort { special: MIXED.special.min(share), random: MIXED.random.min(share).max(1), ..MIXED };
-        self.found.cases += self.unproved(mixed.cases.len());
         for case in &mixed.cases {
-            self.try_case(case, effort)?;
+            self.try_further(case, effort)?;
         }
         if is_elementwise(rule) {
             return Ok(());
         }
-        let dtypes = thinned(fitting, MAX_LARGE);
-        let cases: Vec<Case> = dtypes.iter().flat_map(|dtypes| large_cases(rule, dtypes)).collect();
+        let cases: Vec<Case> = mixtures.iter().flat_map(|dtypes| large_cases(rule, dtypes)).collect();
         let cases: Vec<Case> = cases.into_iter().filter(|case| type_case(rule, case).is_ok()).collect();
-        let longest = cases.iter().chain(all).map(cases::elements).max().unwrap_or(1);
+        let long: Vec<Case> = fitting.iter().flat_map(|dtypes| long_cases(rule, dtypes)).collect();
+        let long: Vec<Case> = long.into_iter().filter(|case| type_case(rule, case).is_ok()).collect();
+        let longest = cases.iter().chain(&long).chain(all).map(cases::elements).max().unwrap_or(1);
         self.not_tried(format!("arrays of more than {longest} elements or {} axes", cases::MAX_RANK));
+        let (longer, long): (Vec<Case>, Vec<Case>) = long.into_iter().partition(|case| cases::elements(case) > MANY);
+        let long = thinned(long, MAX_LONG_CASES).into_iter().chain(thinned(longer, MAX_LONGEST_CASES));
+        long.into_iter().try_for_each(|case| self.try_further(&case, LONG))?;
         self.large(&cases)
+    }
+
+    /// Tests arrays whose axes take each extent in turn.
+    fn extents(&mut self, dtypes: &[Vec<DType>]) -> Result<(), CounterexampleFound> {
+        let (tried, most) = match self.rule.has_rests() {
+            true => (extent_cases::MAX_TYPED, MAX_REST_CASES),
+            false => (extent_cases::MAX_TRIED, MAX_EXTENT_CASES),
+        };
+        let found = extent_cases(self.rule, dtypes, tried);
+        let count = found.cases.len();
+        let cases = thinned(found.cases, most);
+        let left_out = found.left_out + (count - cases.len());
+        if left_out > 0 {
+            self.not_tried(format!("{left_out} combinations of short extents"));
+        }
+        cases.iter().try_for_each(|case| self.try_further(case, SHORT))
     }
 
     /// Tests large arrays in the order of their size, each shape with a sample of dtypes and attributes.
@@ -484,16 +572,40 @@ impl CounterexampleSearch<'_> {
             let effort = if size > MANY { LARGEST } else { LARGE };
             let most = (share / (size * (effort.random + 4)).max(1)).max(LEAST_LARGE);
             for (_, case) in thinned(alike.to_vec(), most) {
-                self.found.cases += 1;
-                self.try_case(case, effort)?;
+                self.try_further(case, effort)?;
             }
         }
         Ok(())
     }
 
-    /// The number of new cases to prove: none if the rule is proved for all elements.
-    fn unproved(&self, cases: usize) -> usize {
-        if self.found.proved == self.found.cases { 0 } else { cases }
+    /// Tests one of the cases with operands of one shape.
+    fn try_numbered(&mut self, number: usize, case: &Case, effort: Effort) -> Result<(), CounterexampleFound> {
+        self.counting(number, |search| search.try_case(case, effort))
+    }
+
+    /// Notes whether a case has values.
+    fn counting(
+        &mut self,
+        number: usize,
+        test: impl FnOnce(&mut Self) -> Result<(), CounterexampleFound>,
+    ) -> Result<(), CounterexampleFound> {
+        let before = self.found.points;
+        test(self)?;
+        self.done[number] |= self.found.points > before;
+        Ok(())
+    }
+
+    /// Tests a case with operands of other shapes. It does not count if the rule is proved for all elements.
+    fn try_further(&mut self, case: &Case, effort: Effort) -> Result<(), CounterexampleFound> {
+        let before = self.found.points;
+        self.try_case(case, effort)?;
+        if self.found.proved < self.done.len() || self.done.is_empty() {
+            match self.found.points > before {
+                true => self.found.cases += 1,
+                false => self.found.valueless += 1,
+            }
+        }
+        Ok(())
     }
 
     /// Notes the variables whose dtypes are narrower than the rule says.
@@ -542,7 +654,15 @@ impl CounterexampleSearch<'_> {
 
     fn try_point(&mut self, case: &Case, point: &[Datum]) -> Result<(), CounterexampleFound> {
         match Trial::new(self.rule, &case.attrs, point).compared() {
-            Compared::LeftOut => Ok(()),
+            Compared::Fails => Ok(()),
+            Compared::Special => {
+                self.found.special += 1;
+                Ok(())
+            }
+            Compared::Lossy => {
+                self.found.lossy += 1;
+                Ok(())
+            }
             Compared::Same => {
                 self.found.points += 1;
                 Ok(())

@@ -2,6 +2,7 @@
 
 use super::cases::known_in;
 use super::ordinal::stepped;
+use super::positions::positions;
 use super::random_values::Drawing;
 use crate::rule::number::extreme;
 use crate::rule::related::{has_relations, solve};
@@ -125,7 +126,11 @@ pub(super) fn fits(rule: &Rule, case: &Case, var: usize, element: Scalar) -> boo
 
 /// Combinations of special values.
 fn special_points<'a>(rule: &'a Rule, case: &'a Case, most: usize) -> impl Iterator<Item = Vec<Datum>> + 'a {
-    let lists: Vec<Vec<Scalar>> = case.vars.iter().map(|(ty, _)| values(ty.dtype())).collect();
+    let of_var = |((ty, _), positions): (&Operand, Vec<Scalar>)| match positions.is_empty() {
+        true => values(ty.dtype()),
+        false => positions,
+    };
+    let lists: Vec<Vec<Scalar>> = case.vars.iter().zip(positions(rule, case)).map(of_var).collect();
     let all = lists.iter().map(Vec::len).fold(1usize, usize::saturating_mul);
     let total = all.min(most);
     // Beyond the limit, one half are the combinations of the first values, the most special ones. The other

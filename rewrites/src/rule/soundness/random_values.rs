@@ -1,12 +1,13 @@
-//! Random test values of a case, and values derived from the rule's constants.
+//! Random test values of a case, positions of its arrays, and values derived from the rule's constants.
 
 use super::cases::known_in;
 use super::ordinal::{ends, stepped};
 use super::points::{fits, hold, values};
+use super::positions::positions;
 use crate::rule::proof::ring::inverse;
 use crate::rule::typing::Case;
 use crate::rule::{Condition, Node, Rule, related};
-use crate::test_values::{Random, Spread, edges, near};
+use crate::test_values::{Random, Spread, edges, irrational, near};
 use rewright_ir::{Array, DType, Datum, Literal, Scalar};
 
 /// Rejection sampling: the number of draws until the elements satisfy the conditions.
@@ -17,6 +18,9 @@ const RELATED_TRIES: usize = 200;
 /// Conditions on two variables of different shapes are tested on all pairs of elements up to this number.
 /// Larger arrays hold one value alone.
 const MAX_MET: usize = 256;
+
+/// In every eighth draw, positions may be out of bounds.
+const BEYOND: usize = 8;
 
 /// The distributions, used in turn.
 const SPREADS: [Spread; 4] = [Spread::Wide, Spread::Small, Spread::Narrow, Spread::Bits];
@@ -30,6 +34,8 @@ pub(super) struct Drawing<'a> {
     telling: Vec<Vec<Scalar>>,
     /// For each variable, listed values that satisfy its conditions.
     known: Vec<Vec<Scalar>>,
+    /// For each variable that indexes arrays, the positions.
+    positions: Vec<Vec<Scalar>>,
     /// Whether conditions relate constants.
     has_relations: bool,
     drawn: usize,
@@ -44,19 +50,22 @@ impl<'a> Drawing<'a> {
             special.chain(telling[var].iter().copied()).collect()
         };
         let known = dtypes().map(listed).collect();
-        Drawing {
-            rule,
-            case,
-            random: Random::new(0x5EED),
-            telling,
-            known,
-            has_relations: related::has_relations(rule),
-            drawn: 0,
-        }
+        let (random, has_relations) = (Random::new(0x5EED), related::has_relations(rule));
+        Drawing { rule, case, random, telling, known, positions: positions(rule, case), has_relations, drawn: 0 }
     }
 
-    /// Each variable with each of its telling values.
+    /// Each variable with each of its telling values, and of its positions.
     pub fn telling(&self) -> Vec<(usize, Scalar)> {
+        let positions = self.positions.iter().enumerate().flat_map(|(var, list)| list.iter().map(move |&s| (var, s)));
+        // They are no values of random draws, where they would displace more telling ones.
+        let irrational = self.case.vars.iter().enumerate().flat_map(|(var, (ty, _))| {
+            let fits = move |&s: &Scalar| fits(self.rule, self.case, var, s);
+            irrational(ty.dtype()).into_iter().filter(fits).map(move |s| (var, s))
+        });
+        positions.chain(self.telling_values()).chain(irrational).collect()
+    }
+
+    fn telling_values(&self) -> Vec<(usize, Scalar)> {
         self.telling.iter().enumerate().flat_map(|(var, list)| list.iter().map(move |&s| (var, s))).collect()
     }
 
@@ -156,6 +165,10 @@ impl<'a> Drawing<'a> {
     }
 
     fn element(&mut self, var: usize, spread: Spread, known: bool) -> Scalar {
+        let positions = &self.positions[var];
+        if !positions.is_empty() && !self.drawn.is_multiple_of(BEYOND) {
+            return positions[(self.random.next() % positions.len() as u64) as usize];
+        }
         let any = self.random.spread(spread, self.case.vars[var].0.dtype());
         let listed = &self.known[var];
         if !listed.is_empty()

@@ -26,8 +26,13 @@ pub(super) struct Trial<'a> {
 
 /// The result of comparing both sides at one point.
 pub(super) enum Compared {
-    /// Nothing to compare: the pattern fails, or the liberties exclude such values.
-    LeftOut,
+    /// Nothing to compare: the pattern fails.
+    Fails,
+    /// A term is NaN or infinite, which the liberties exclude.
+    Special,
+    /// A term overflows or underflows, or is subnormal, so that another rounding may change the result without
+    /// bound.
+    Lossy,
     /// The sides agree.
     Same,
     /// The sides differ.
@@ -55,16 +60,19 @@ impl<'a> Trial<'a> {
         let mut terms: TermValues = vec![None; rule.nodes.len()];
         let mut patterns = Vec::new();
         for root in rule.pattern_roots() {
-            let Ok(results) = self.all_results(root, &mut terms) else { return Compared::LeftOut };
+            let Ok(results) = self.all_results(root, &mut terms) else { return Compared::Fails };
             patterns.extend(results);
         }
-        if self.left_out(&terms) || self.is_lossy(&terms) {
-            return Compared::LeftOut;
+        if self.left_out(&terms) {
+            return Compared::Special;
+        }
+        if self.is_lossy(&terms) {
+            return Compared::Lossy;
         }
         for (&rhs, pattern) in rule.rhs.iter().zip(&patterns) {
             let template = self.template(rhs, pattern, &mut terms);
             if self.is_lossy(&terms) {
-                return Compared::LeftOut;
+                return Compared::Lossy;
             }
             let within = |largest: f64| {
                 let allowed = self.allowance(&terms) * largest;
