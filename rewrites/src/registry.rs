@@ -1,6 +1,6 @@
 //! The registry of rewrites from all linked crates, sorted by name, and the order of the default pipeline.
 
-use crate::def::{RewriteDef, RewriteEntry};
+use crate::def::{Form, RewriteDef, RewriteEntry};
 use crate::rule::{RuleEntry, RuleErrors, condition};
 use indexmap::IndexMap;
 use rewright_ir::{Origin, registry};
@@ -13,8 +13,10 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum RewriteRegistryError {
     /// Two registrations have one name.
-    #[error("rewrite `{name}` is registered twice: by {first} and by {second}")]
+    #[error("{what} `{name}` is registered twice: by {first} and by {second}")]
     Duplicate {
+        /// "rule" for two rules, or "rewrite".
+        what: &'static str,
         /// The name.
         name: &'static str,
         /// One place.
@@ -119,7 +121,9 @@ impl RewriteRegistry {
             errors.extend(unknown.map(|op| RewriteRegistryError::UnknownRoot { rewrite: name, op, origin }));
             match table.get(name) {
                 Some(first) => {
-                    errors.push(RewriteRegistryError::Duplicate { name, first: first.origin, second: origin });
+                    let is_rule = |entry: &RewriteEntry| matches!(entry.def.form, Form::Rule(_));
+                    let what = if is_rule(first) && is_rule(&entry) { "rule" } else { "rewrite" };
+                    errors.push(RewriteRegistryError::Duplicate { what, name, first: first.origin, second: origin });
                 }
                 None => {
                     table.insert(name, entry);

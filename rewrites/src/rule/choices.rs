@@ -237,6 +237,11 @@ impl<'t> Parser<'t> {
 
     /// An op of the registry.
     pub(super) fn op_named(&mut self, at: usize, name: &str) -> Option<Op> {
+        if name.is_empty() {
+            let found = self.found();
+            self.error(at, format!("expected an op, found {found}"));
+            return None;
+        }
         let op = registry().op(name);
         if op.is_none() {
             let near = Registry::suggest(name, registry().ops().map(|(op, _)| op.0.name));

@@ -22,6 +22,10 @@ impl<'t> Parser<'t> {
         let value_at = self.space();
         let bound = if self.eat("@") { Some(self.attr_var(value_at)?) } else { None };
         let written = if bound.is_none() { self.attr_value() } else { "" };
+        if written.ends_with(',') || bound.is_some() && self.rest().starts_with(',') {
+            self.error(self.at - written.len().min(1), "white space separates attributes, and no comma");
+            return None;
+        }
         if bound.is_some() && self.is_computing && (self.in_condition || self.side == Side::Pattern) {
             self.error(
                 value_at,

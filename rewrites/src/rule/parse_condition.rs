@@ -87,20 +87,22 @@ impl Parser<'_> {
             self.error(at, format!("there is no condition `{name}`{hint}"));
         }
         let mut vars = SmallVec::new();
+        // Unknown variables have been reported, and count too.
+        let mut count = 0;
         self.expect("(")?;
         self.list(")", |p| {
             let at = p.space();
             p.expect("?")?;
             vars.extend(p.known_var(at)?);
+            count += 1;
             Some(())
         })?;
         let def = def.filter(|def| {
-            let right = def.arity == vars.len();
-            if !right {
-                let message = format!("`{name}` is about {} variables, here it has {}", def.arity, vars.len());
-                self.error(at, message);
+            if def.arity != count {
+                let noun = if def.arity == 1 { "variable" } else { "variables" };
+                self.error(at, format!("`{name}` is about {} {noun}, here it has {count}", def.arity));
             }
-            right
+            def.arity == vars.len()
         });
         Some(def.map(|def| Condition::Registered(def, vars)))
     }

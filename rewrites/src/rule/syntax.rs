@@ -18,10 +18,10 @@ pub const fn check(text: &str) {
             b')' if depth == 0 => panic!("a closing parenthesis too many"),
             b')' => depth -= 1,
             b'?' if at > arrow && !is_bound(bytes, arrow, at) => {
-                panic!("a variable (`?x`) of the template or of a condition is not in the pattern")
+                unbound("the variable `", bytes, at, "` of the template or of a condition is not in the pattern")
             }
             b'@' if at > arrow && !is_bound(bytes, arrow, at) => {
-                panic!("an attribute variable (`@a`) of the template is not in the pattern")
+                unbound("the attribute variable `", bytes, at, "` of the template is not in the pattern")
             }
             _ => {}
         }
@@ -33,6 +33,39 @@ pub const fn check(text: &str) {
     if depth != 0 {
         panic!("a closing parenthesis is missing");
     }
+}
+
+/// The limit on a message, in bytes.
+const MAX_MESSAGE: usize = 256;
+
+/// Panics with the name at `at`, with its sigil. Constants can't be formatted, so the message is copied.
+const fn unbound(before: &str, text: &[u8], at: usize, after: &str) -> ! {
+    let name = skip_space(text, at + 1);
+    let mut end = name;
+    while end < text.len() && is_word(text[end]) {
+        end += 1;
+    }
+    let mut message = [0; MAX_MESSAGE];
+    let mut len = copy(before.as_bytes(), 0, before.len(), &mut message, 0);
+    len = copy(text, at, at + 1, &mut message, len);
+    // A long name is cut short, so that the rest has room.
+    let room = MAX_MESSAGE - len - after.len();
+    len = copy(text, name, if end - name > room { name + room } else { end }, &mut message, len);
+    len = copy(after.as_bytes(), 0, after.len(), &mut message, len);
+    match core::str::from_utf8(message.split_at(len).0) {
+        Ok(message) => panic!("{}", message),
+        Err(_) => panic!("a variable of the template or of a condition is not in the pattern"),
+    }
+}
+
+/// Copies a part of a text behind the first `len` bytes of a message; returns the new length.
+const fn copy(text: &[u8], from: usize, to: usize, message: &mut [u8; MAX_MESSAGE], len: usize) -> usize {
+    let mut at = from;
+    while at < to {
+        message[len + at - from] = text[at];
+        at += 1;
+    }
+    len + to - from
 }
 
 /// The position of the arrow's `>`; the text's length if there is none.
@@ -94,6 +127,18 @@ mod tests {
             let text = text.to_string();
             std::panic::catch_unwind(move || check(&text)).is_err()
         };
+        let message = |text: &str| {
+            let text = text.to_string();
+            let panic = std::panic::catch_unwind(move || check(&text)).expect_err("it is refused");
+            panic.downcast_ref::<String>().cloned().unwrap_or_default()
+        };
+        let unbound = "the variable `?zone` of the template or of a condition is not in the pattern";
+        assert_eq!(message("(add ?x ?y) => ? zone"), unbound);
+        assert_eq!(
+            message("(sum ?x axes=@a) => (sum ?x axes=@b)"),
+            "the attribute variable `@b` of the template is not in the pattern"
+        );
+        assert!(message(&format!("(neg ?x) => ?{}", "y".repeat(300))).ends_with("is not in the pattern"));
         assert!(refused("(add ?x ?y)"));
         assert!(refused("(add ?x ?y => ?x"));
         assert!(refused("(add ?x ?y)) => ?x"));

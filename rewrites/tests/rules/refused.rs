@@ -37,8 +37,14 @@ fn malformed_rules_are_rejected() {
         ("(neg ?x:int.float) => ?x", "no dtype is of all classes of `?x`"),
         ("(lt ?x:float ?y) => ?x", "is of type"),
         ("(neg ?x) => ?x if [nonegg(?x)]", "there is no condition `nonegg`; did you mean `nonneg`?"),
-        ("(neg ?x) => ?x if [nonneg(?x, ?x)]", "`nonneg` is about 1 variables, here it has 2"),
+        ("(neg ?x) => ?x if [nonneg(?x, ?x)]", "`nonneg` is about 1 variable, here it has 2"),
         ("(neg ?x) => ?x if [nonneg(?y)]", "`?y` is not in the pattern"),
+        ("(neg ?x) => ?x if [((((", "expected an op, found `(`"),
+        ("(transpose ?x perm=[0, 0]) => ?x", "names axis 0 twice"),
+        ("(sum ?x axes=[7]) => (neg (sum ?x axes=[7]))", "on arrays of up to 5 axes"),
+        ("(restyle ?x style=@s) => ?x", "no values of `@s` are known to try"),
+        ("(sum ?x axes=[0], keepdims=true) => (sum ?x axes=[0])", "white space separates attributes, and no comma"),
+        ("(sum ?x axes=@a, keepdims=@k) => (sum ?x axes=@a)", "white space separates attributes, and no comma"),
         ("(neg ?x) => ?x liberties [fast]", "unknown liberty `fast`; expected one of contract, reassociate"),
         ("(sum ?x) => ?x", "both sides are of one type"),
         ("(sum ?x axis=@a) => ?x", "`sum` has no attribute `axis`"),
@@ -68,6 +74,9 @@ fn malformed_rules_are_rejected() {
 fn every_error_is_reported() {
     let message = message("(neg ?x:folat) => ?x if [nonegg(?x)] liberties [fast]");
     assert_eq!(message.matches("rule `bad`").count(), 3, "{message}");
+    // An unknown variable is one error.
+    let message = self::message("(add ?x ?y) => ?x if [nonneg(?z)]");
+    assert_eq!(message.matches("rule `bad`").count(), 1, "{message}");
 }
 
 #[test]
@@ -113,7 +122,7 @@ fn printed_rules_are_parsed_again() {
 #[test]
 fn clashes_are_startup_errors() {
     let registry = crate::registry(&[("twice", "(neg (neg ?x)) => ?x"), ("twice", "(abs (abs ?x)) => (abs ?x)")]);
-    assert!(matches!(registry.errors(), [RewriteRegistryError::Duplicate { name: "twice", .. }]));
+    assert!(matches!(registry.errors(), [RewriteRegistryError::Duplicate { what: "rule", name: "twice", .. }]));
     let registry = crate::registry(&[("bad", "(neg ?x) => (nge ?x)")]);
     assert!(registry.errors()[0].to_string().contains("written at test (test.rs:1)"), "{}", registry.errors()[0]);
 }
