@@ -193,3 +193,31 @@ fn large_arrays_satisfy_conditions_on_several_variables() {
     let held = ["(sum (maximum ?x:i64 ?y) axes=[0]) => (sum ?y axes=[0]) if [(le ?x ?y), same_shape(?x, ?y)]"];
     assert_eq!(others(Verdict::Held, &held), Vec::<String>::new());
 }
+
+#[test]
+fn verdicts_count_what_is_left_out() {
+    let rounded = check(&rule("(mul (mul ?x:float ?y) ?z) => (mul ?x (mul ?y ?z)) liberties [reassociate, no_nan]"));
+    assert!(rounded.special > 0 && rounded.lossy > 0, "{rounded}");
+    for (count, what) in [(rounded.special, "NaN or infinite"), (rounded.lossy, "overflows or underflows")] {
+        assert!(rounded.to_string().contains(&format!("{count} values for which a term")), "{what}: {rounded}");
+    }
+    // Positions beyond an empty axis do not exist.
+    let indexed = check(&rule("(getitem (flip ?x:f64 axes=[0]) ?i:i64) => (getitem ?x (sub -1 ?i))"));
+    assert_eq!((indexed.verdict(), indexed.valueless > 0), (Verdict::Held, true), "{indexed}");
+    assert!(indexed.to_string().contains(&format!("{} cases without values", indexed.valueless)), "{indexed}");
+    assert!(indexed.to_string().contains("arrays of more than 33000 elements"), "{indexed}");
+}
+
+#[test]
+fn dtypes_are_inferred_however_many_variables_there_are() {
+    let chosen = "(where ?c (where ?d ?x ?y) (where ?e ?z ?w)) ~> (where (not ?c) (where ?e ?z ?w) (where ?d ?x ?y))";
+    let found = check(&rule(chosen));
+    // The conditions are bools, and all others are of one dtype.
+    assert_eq!(found.cases, 13, "{found}");
+    assert!(!found.to_string().contains("combinations of dtypes"), "{found}");
+    // Too many combinations: each pair of variables takes each pair of dtypes.
+    let free = "(and (and (and (lt ?a ?a) (lt ?b ?b)) (lt ?c ?c)) (and (lt ?d ?d) (lt ?e ?e))) => false";
+    let found = check(&rule(free));
+    assert_eq!(found.verdict(), Verdict::Held, "{found}");
+    assert!(found.to_string().contains("combinations of dtypes: each pair of variables takes each pair"), "{found}");
+}

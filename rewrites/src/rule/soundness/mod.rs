@@ -79,22 +79,22 @@ use std::fmt;
 use trial::{Compared, Trial};
 
 /// The first round: a few values for each combination of dtypes, shapes and attributes.
-const FEW: Effort = Effort { special: 4, telling: false, random: 4, extremes: false };
-const FEW_ARRAYS: Effort = Effort { special: 2, telling: false, random: 2, extremes: false };
+const FEW: Effort = Effort { special: 4, telling: false, positions: false, random: 4, extremes: false };
+const FEW_ARRAYS: Effort = Effort { special: 2, telling: false, positions: false, random: 2, extremes: false };
 
 /// The second round, where the budget is enough for it.
-const ALIKE: Effort = Effort { special: 4096, telling: true, random: 64, extremes: true };
+const ALIKE: Effort = Effort { special: 4096, telling: true, positions: false, random: 64, extremes: true };
 
 /// For cases with different shapes.
-const MIXED: Effort = Effort { special: 16, telling: false, random: 8, extremes: false };
+const MIXED: Effort = Effort { special: 16, telling: false, positions: false, random: 8, extremes: false };
 
 /// For cases of each extent, and for arrays that are indexed at each of their positions.
-const SHORT: Effort = Effort { special: 2, telling: false, random: 2, extremes: false };
-const LONG: Effort = Effort { special: 0, telling: true, random: 4, extremes: false };
+const SHORT: Effort = Effort { special: 2, telling: false, positions: false, random: 2, extremes: false };
+const LONG: Effort = Effort { special: 0, telling: false, positions: true, random: 4, extremes: false };
 
 /// For large arrays, and for those of more than [`MANY`] elements.
-const LARGE: Effort = Effort { special: 0, telling: false, random: 4, extremes: true };
-const LARGEST: Effort = Effort { special: 0, telling: false, random: 2, extremes: true };
+const LARGE: Effort = Effort { special: 0, telling: false, positions: false, random: 4, extremes: true };
+const LARGEST: Effort = Effort { special: 0, telling: false, positions: false, random: 2, extremes: true };
 
 /// Arrays of more elements get the effort [`LARGEST`].
 const MANY: usize = 1000;
@@ -253,7 +253,8 @@ pub fn check(rule: &Rule) -> Soundness {
 }
 
 fn check_one(rule: &Rule) -> Soundness {
-    let mut search = CounterexampleSearch { rule, found: Soundness::default(), open: Vec::new(), done: Vec::new() };
+    let (open, done) = (Vec::new(), Vec::new());
+    let mut search = CounterexampleSearch { rule, found: Soundness::default(), open, longest: 0, done };
     // The search ends at the first counterexample.
     let _ = search.run();
     let done = search.done.iter().filter(|&&done| done).count();
@@ -278,6 +279,8 @@ struct CounterexampleSearch<'a> {
     found: Soundness,
     /// The cases that are not proved, by number.
     open: Vec<usize>,
+    /// The number of elements of the largest array among the cases of short extents.
+    longest: usize,
     /// For each case with operands of one shape, whether it is proved or has values.
     done: Vec<bool>,
 }
@@ -489,6 +492,7 @@ impl CounterexampleSearch<'_> {
             _ => Some(Effort {
                 special: ALIKE.special.min(share),
                 telling: share >= ALIKE.random,
+                positions: share >= ALIKE.random,
                 random: ALIKE.random.min(share / 2),
                 ..ALIKE
             }),
@@ -538,7 +542,9 @@ impl CounterexampleSearch<'_> {
         let long: Vec<Case> = fitting.iter().flat_map(|dtypes| long_cases(rule, dtypes)).collect();
         let long: Vec<Case> = long.into_iter().filter(|case| type_case(rule, case).is_ok()).collect();
         let longest = cases.iter().chain(&long).chain(all).map(cases::elements).max().unwrap_or(1);
-        self.not_tried(format!("arrays of more than {longest} elements or {} axes", cases::MAX_RANK));
+        let longest = longest.max(self.longest);
+        let noun = if longest == 1 { "element" } else { "elements" };
+        self.not_tried(format!("arrays of more than {longest} {noun} or {} axes", cases::MAX_RANK));
         let (longer, long): (Vec<Case>, Vec<Case>) = long.into_iter().partition(|case| cases::elements(case) > MANY);
         let long = thinned(long, MAX_LONG_CASES).into_iter().chain(thinned(longer, MAX_LONGEST_CASES));
         long.into_iter().try_for_each(|case| self.try_further(&case, LONG))?;
@@ -554,6 +560,7 @@ impl CounterexampleSearch<'_> {
         let found = extent_cases(self.rule, dtypes, tried);
         let count = found.cases.len();
         let cases = thinned(found.cases, most);
+        self.longest = cases.iter().map(cases::elements).max().unwrap_or(0);
         let left_out = found.left_out + (count - cases.len());
         if left_out > 0 {
             self.not_tried(format!("{left_out} combinations of short extents"));

@@ -18,6 +18,8 @@ pub(super) struct Effort {
     pub special: usize,
     /// For each variable: the rule's constants, their neighbours, and integers that floats can't represent.
     pub telling: bool,
+    /// For each variable that indexes arrays: its positions.
+    pub positions: bool,
     /// The number of random combinations.
     pub random: usize,
     /// Arrays of one value, the greatest and the least of the dtype, and arrays whose last element alone is
@@ -28,8 +30,9 @@ pub(super) struct Effort {
 /// The test values of a case, the simplest first.
 pub(super) fn points<'a>(rule: &'a Rule, case: &'a Case, effort: Effort) -> impl Iterator<Item = Vec<Datum>> + 'a {
     let mut drawing = Drawing::new(rule, case);
+    let positions = if effort.positions { drawing.positions() } else { Vec::new() };
     let telling = if effort.telling { drawing.telling() } else { Vec::new() };
-    let drawn = telling.into_iter().map(Some).chain(std::iter::repeat_n(None, effort.random));
+    let drawn = positions.into_iter().chain(telling).map(Some).chain(std::iter::repeat_n(None, effort.random));
     let extremes = if effort.extremes { extremes(rule, case) } else { Vec::new() };
     let special = special_points(rule, case, effort.special);
     extremes.into_iter().chain(special).chain(drawn.filter_map(move |fixed| drawing.point(fixed)))

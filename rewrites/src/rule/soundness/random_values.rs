@@ -54,19 +54,20 @@ impl<'a> Drawing<'a> {
         Drawing { rule, case, random, telling, known, positions: positions(rule, case), has_relations, drawn: 0 }
     }
 
-    /// Each variable with each of its telling values, and of its positions.
+    /// Each variable that indexes arrays with each of its positions.
+    pub fn positions(&self) -> Vec<(usize, Scalar)> {
+        self.positions.iter().enumerate().flat_map(|(var, list)| list.iter().map(move |&s| (var, s))).collect()
+    }
+
+    /// Each variable with each of its telling values.
     pub fn telling(&self) -> Vec<(usize, Scalar)> {
-        let positions = self.positions.iter().enumerate().flat_map(|(var, list)| list.iter().map(move |&s| (var, s)));
+        let listed = self.telling.iter().enumerate().flat_map(|(var, list)| list.iter().map(move |&s| (var, s)));
         // They are no values of random draws, where they would displace more telling ones.
         let irrational = self.case.vars.iter().enumerate().flat_map(|(var, (ty, _))| {
             let fits = move |&s: &Scalar| fits(self.rule, self.case, var, s);
             irrational(ty.dtype()).into_iter().filter(fits).map(move |s| (var, s))
         });
-        positions.chain(self.telling_values()).chain(irrational).collect()
-    }
-
-    fn telling_values(&self) -> Vec<(usize, Scalar)> {
-        self.telling.iter().enumerate().flat_map(|(var, list)| list.iter().map(move |&s| (var, s))).collect()
+        listed.chain(irrational).collect()
     }
 
     /// Values of all variables. The first element of one variable may be fixed. `None` if no draw satisfies
