@@ -374,6 +374,9 @@ pub struct CheckRulesArgs {
     /// A file of rules; default: all built-in and linked rules
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
+    /// Check only the rules whose names begin with this
+    #[arg(long, value_name = "PREFIX")]
+    pub rewrites: Option<String>,
     /// Check every rule again, even if its verdict is cached, and store no verdicts
     #[arg(long)]
     pub no_cache: bool,

@@ -106,6 +106,7 @@ Examples:
 pub const CHECK_RULES: &str = "\
 Examples:
   passdump check-rules
+  passdump check-rules --rewrites softmax
   passdump check-rules rewrites/tests/rules/unsound/bools.ron  # exit status 1: unsound rules
   passdump check-rules rewrites/tests/rules/unsound/bools.ron --no-cache # exit status 1";
 

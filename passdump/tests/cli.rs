@@ -322,6 +322,10 @@ fn remarks_are_blessed_too() {
     let file = path.display().to_string();
     let failed = stdout(&feed(&["test", &file], ""));
     assert!(failed.contains("expected no remarks") && failed.contains("actual remark: array-expr: @f"), "{failed}");
+    // An empty list is an assertion, and an empty text a place to be filled.
+    assert_eq!(feed(&["test", &file, "--bless"], "").status.code(), Some(1));
+    assert_eq!(std::fs::read_to_string(&path).unwrap_or_default(), fixture);
+    write(&dir, "costly.ron", &fixture.replace("remarks: []", "remarks: [\"\"]"));
     done(&feed(&["test", &file, "--bless"], ""));
     let blessed = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(blessed.contains("remarks: [\"array-expr: @f") && blessed.contains("`sin`"), "{blessed}");

@@ -23,10 +23,19 @@ type Read = Result<(Rule, Origin), RuleFileError>;
 
 /// Tries the rules of a file, or those that are compiled in; false if one is not sound.
 pub fn check_rules(out: &mut Out, args: &CheckRulesArgs) -> Result<bool, Error> {
-    let (rules, clash) = match &args.file {
+    let (mut rules, clash) = match &args.file {
         Some(file) => of_file(file)?,
         None => (compiled_in(), None),
     };
+    if let Some(prefix) = &args.rewrites {
+        // A text that is no rule has no name here, and is reported all the same.
+        rules.retain(|read| read.as_ref().map_or(true, |(rule, _)| rule.name.as_str().starts_with(prefix.as_str())));
+        if rules.is_empty() {
+            return Err(Error::message(format!(
+                "no rule has a name that begins with `{prefix}`; `passdump list rewrites` lists all"
+            )));
+        }
+    }
     let mut verdicts = Verdicts::open(args.no_cache);
     let mut progress = Progress::new("rules", Some(rules.len() as u64));
     let mut counts = [0; 5];

@@ -18,6 +18,10 @@ fn rules_of_a_file_are_applied_and_tried() {
     let sound = done(&feed(&["check-rules", &rules], ""));
     assert!(sound.starts_with("held     sub-self on 2 cases"), "{sound}");
     assert!(sound.ends_with("1 rules: 0 proved, 1 held, 0 unsound\n"), "{sound}");
+    let chosen = done(&feed(&["check-rules", &rules, "--rewrites", "sub-"], ""));
+    assert_eq!(chosen, sound);
+    let none = feed(&["check-rules", &rules, "--rewrites", "add-"], "");
+    assert!(wrong(&none).contains("no rule has a name that begins with `add-`"));
     let wrong = write(&dir, "wrong.ron", "[\n  Rule(name: \"x-div-x\", rule: \"(div ?x:f64 ?x) => 1\"),\n]");
     let unsound = feed(&["check-rules", &wrong.display().to_string()], "");
     assert_eq!(unsound.status.code(), Some(1));
