@@ -12,7 +12,8 @@
 //!   A [`RootRewrite`] starts at an instruction, a [`Rewrite`] at a block. Both match by [`MatchCx`], answer
 //!   [`NoMatch`] with a reason, and change the function by a [`Rewriter`].
 //! - **Rules**: [`rule!`](macro@rule), or [`parse_rule`] at run time; [`Liberties`] that they take.
-//!   [`rule::soundness`](mod@rule::soundness) checks a rule. [`ConditionDef`] and [`register_condition!`] add
+//!   [`rule::soundness`](mod@rule::soundness) checks a rule, and [`assert_rules_hold`] all rules of a crate
+//!   in its tests. [`ConditionDef`] and [`register_condition!`] add
 //!   a condition.
 //! - **Styles**: a [`StyleDef`] of [`Component`]s, and [`register_style!`]; a value of a style is a
 //!   [`Styled`]. [`Arguments`], [`Destination`] and [`Unread`] are interfaces of styles. The crate
@@ -20,7 +21,7 @@
 //! - **Interfaces**: [`register_interface!`], for ops and styles of any crate.
 //!   [`LowerScalar`] emits kernel instructions, by a [`KernelBuilder`]. [`Cost`] and [`CostRule`], in units
 //!   of [`cost::CYCLE`], guide equality saturation, [`FactsRule`] answers conditions of rules,
-//!   [`rule::proof::BitMeaning`] proves rules, and [`AxisView`] lets fused loops read through a view.
+//!   [`BitMeaning`] in [`Terms`] proves rules, and [`AxisView`] lets fused loops read through a view.
 //! - **Linking**: [`plugin!`] once in the crate, so that programs can check by [`link_plugins!`] that it is
 //!   linked.
 //! - **To try it**: [`parse_module`], [`verify_module`], [`Pipeline`] with [`Options`], [`evaluate`],
@@ -49,6 +50,8 @@ pub use rewright_rewrites::{
 
 // --- Rules
 
+pub use rewright_rewrites::rule::proof::{BitArg, BitCx, BitMeaning, BitResults, Term, Terms};
+pub use rewright_rewrites::rule::soundness::assert_rules_hold;
 pub use rewright_rewrites::rule::{ConditionDef, Known, Liberties, parse_rule};
 pub use rewright_rewrites::{register_condition, rule};
 
