@@ -34,7 +34,7 @@ pub struct Code {
 /// The IR that is compiled.
 pub enum Source {
     /// A kernel.
-    Kernel(Kernel),
+    Kernel(Box<Kernel>),
     /// A loop program.
     Program(Program),
 }

@@ -89,7 +89,7 @@ impl CodeGen for Cranelift {
     fn compile(&self, kernel: &Kernel) -> Result<Box<dyn CompiledKernel>, KernelError> {
         kernel.verify()?;
         kernel.check_dtypes()?;
-        Ok(Box::new(code::Code::new(self, code::Source::Kernel(kernel.clone()))?))
+        Ok(Box::new(code::Code::new(self, code::Source::Kernel(Box::new(kernel.clone())))?))
     }
     fn compile_program(&self, program: &Program) -> Result<Box<dyn CompiledKernel>, KernelError> {
         program.verify()?;

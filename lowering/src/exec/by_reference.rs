@@ -57,13 +57,15 @@ struct Evaluated {
     unfit: Option<&'static str>,
 }
 
+/// The steps that ran their loop program, as operands did not fit their kernel, by function and instruction: the
+/// reason, and the code generator.
+type Programs = FxHashMap<(usize, Inst), (&'static str, &'static str)>;
+
 /// The steps that were evaluated, by function and instruction.
 #[derive(Default)]
 pub(super) struct ByReference {
     evaluated: Mutex<FxHashMap<(usize, Inst), Evaluated>>,
-    /// Steps that ran their loop program as operands did not fit their kernel: the reason, and the code
-    /// generator.
-    programs: Mutex<FxHashMap<(usize, Inst), (&'static str, &'static str)>>,
+    programs: Mutex<Programs>,
 }
 
 impl ByReference {
@@ -71,7 +73,7 @@ impl ByReference {
         self.evaluated.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn programs(&self) -> MutexGuard<'_, FxHashMap<(usize, Inst), (&'static str, &'static str)>> {
+    fn programs(&self) -> MutexGuard<'_, Programs> {
         self.programs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

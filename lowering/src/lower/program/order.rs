@@ -24,6 +24,7 @@ use crate::scalar::Elem;
 use rewright_ir::expr::Order;
 use rewright_ir::{ArrayExpr, DType, Scalar};
 use smallvec::SmallVec;
+use std::slice;
 
 /// More entries than a binary counter of points has.
 const STACK: u32 = 56;
@@ -72,7 +73,7 @@ impl ProgramLowering<'_> {
         let tree = [lanes, leaf, apart, part].map(|n| n as u32);
         let tree = Tree { lanes: tree[0], leaf: tree[1], apart: tree[2], part: tree[3] };
         if outer.is_empty() {
-            return self.row(expr, captures, &tree, &row, group, &mut |this, rows| this.join_all(group, rows));
+            return self.row(expr, captures, &tree, &row, group);
         }
         let blocks = self.stack(group, 1)?;
         let rows = self.counter();
@@ -80,7 +81,7 @@ impl ProgramLowering<'_> {
             if row.is_empty() {
                 onto_total(this)?;
             } else {
-                this.row(expr, captures, &tree, &row, group, &mut |this, rows| this.join_all(group, rows))?;
+                this.row(expr, captures, &tree, &row, group)?;
             }
             let count = this.count(rows);
             let block = this.cx().int(DType::I64, Order::BLOCK as i64);
@@ -99,15 +100,15 @@ impl ProgramLowering<'_> {
         self.pop(&blocks, height, |this, top| {
             for (n, (reducer, total, _)) in group.iter().enumerate() {
                 let right = this.get(reducer, total, &[]);
-                this.join(reducer, (&blocks.accs[n], &[top.clone()]), &right)?;
-                let joined = this.get(reducer, &blocks.accs[n], &[top.clone()]);
+                this.join(reducer, (&blocks.accs[n], slice::from_ref(&top)), &right)?;
+                let joined = this.get(reducer, &blocks.accs[n], slice::from_ref(&top));
                 this.set(total, &[], &joined);
             }
             Ok(())
         })
     }
 
-    /// Combines a row, and calls `done` with the accumulators that hold its total.
+    /// Combines a row, and then the totals with it.
     fn row(
         &mut self,
         expr: &ArrayExpr,
@@ -115,7 +116,6 @@ impl ProgramLowering<'_> {
         tree: &Tree,
         row: &[usize],
         group: &Group<'_>,
-        done: &mut dyn FnMut(&mut Self, &[Tuple]) -> Result<(), NotLowered>,
     ) -> Result<(), NotLowered> {
         let (extents, points) = self.row_points(expr, row);
         let known = points.as_constant();
@@ -127,9 +127,9 @@ impl ProgramLowering<'_> {
         let leaves = if at_most(tree.leaf) { None } else { Some(self.stack(group, apart)?) };
         let parts = if at_most(tree.part) { None } else { Some(self.stack(group, 1)?) };
         let leaf_count = self.ceil_div(&points, tree.leaf.into());
-        self.for_each(Linear::default(), &[leaf_count.clone()], |this, leaf| {
+        self.for_each(Linear::default(), slice::from_ref(&leaf_count), |this, leaf| {
             this.for_each(Linear::default(), &[Linear::constant(lanes_needed.into())], |this, lane| {
-                group.iter().zip(&lanes).for_each(|((r, ..), acc)| this.clear(r, acc, &[lane.clone()]));
+                group.iter().zip(&lanes).for_each(|((r, ..), acc)| this.clear(r, acc, slice::from_ref(&lane)));
                 Ok(())
             })?;
             let base = Linear::default().plus_scaled(&leaf, tree.leaf.into());
@@ -143,7 +143,7 @@ impl ProgramLowering<'_> {
                     let point = start.clone().plus_scaled(&lane, 1);
                     this.at_row_point(row, &extents, point);
                     this.point(expr, captures, group, |this, number, tuple| {
-                        this.join(group[number].0, (&lanes[number], &[lane.clone()]), tuple)
+                        this.join(group[number].0, (&lanes[number], slice::from_ref(&lane)), tuple)
                     })
                 })
             })?;
@@ -151,7 +151,7 @@ impl ProgramLowering<'_> {
             let (Some(leaves), is_last) = (&leaves, leaf.clone().plus(1).minus(&leaf_count)) else {
                 this.halve(group, &lanes, apart, 1)?;
                 let tuples = this.first_lanes(group, &lanes);
-                return done(this, &tuples);
+                return this.join_all(group, &tuples);
             };
             // `is_last` is 0 at the last leaf and negative before.
             let number = this.b.value(&leaf.clone().plus(1));
@@ -173,7 +173,7 @@ impl ProgramLowering<'_> {
                         this.pop(parts, height, |this, top| this.join_lanes(group, parts, &lanes, 1, &top))?;
                     }
                     let tuples = this.first_lanes(group, &lanes);
-                    done(this, &tuples)
+                    this.join_all(group, &tuples)
                 },
                 |this| {
                     this.when(
@@ -247,7 +247,7 @@ impl ProgramLowering<'_> {
             self.for_each(Linear::default(), &[Linear::constant(half.into())], |this, lane| {
                 for ((reducer, ..), acc) in group.iter().zip(lanes) {
                     let right = this.get(reducer, acc, &[lane.clone().plus(half.into())]);
-                    this.join(reducer, (acc, &[lane.clone()]), &right)?;
+                    this.join(reducer, (acc, slice::from_ref(&lane)), &right)?;
                 }
                 Ok(())
             })?;
@@ -268,10 +268,10 @@ impl ProgramLowering<'_> {
             for (n, (reducer, ..)) in group.iter().enumerate() {
                 let at = [top.clone(), lane.clone()];
                 let at: &[Linear] = if count == 1 { &at[..1] } else { &at };
-                let right = this.get(reducer, &lanes[n], &[lane.clone()]);
+                let right = this.get(reducer, &lanes[n], slice::from_ref(&lane));
                 this.join(reducer, (&stack.accs[n], at), &right)?;
                 let joined = this.get(reducer, &stack.accs[n], at);
-                this.set(&lanes[n], &[lane.clone()], &joined);
+                this.set(&lanes[n], slice::from_ref(&lane), &joined);
             }
             Ok(())
         })
@@ -284,7 +284,7 @@ impl ProgramLowering<'_> {
             for (n, (reducer, ..)) in group.iter().enumerate() {
                 let at = [Linear::from(height), lane.clone()];
                 let at: &[Linear] = if count == 1 { &at[..1] } else { &at };
-                let tuple = this.get(reducer, &lanes[n], &[lane.clone()]);
+                let tuple = this.get(reducer, &lanes[n], slice::from_ref(&lane));
                 this.set(&stack.accs[n], at, &tuple);
             }
             Ok(())
@@ -300,8 +300,8 @@ impl ProgramLowering<'_> {
         self.pop(blocks, joins, |this, top| {
             for (n, (reducer, total, _)) in group.iter().enumerate() {
                 let right = this.get(reducer, total, &[]);
-                this.join(reducer, (&blocks.accs[n], &[top.clone()]), &right)?;
-                let joined = this.get(reducer, &blocks.accs[n], &[top.clone()]);
+                this.join(reducer, (&blocks.accs[n], slice::from_ref(&top)), &right)?;
+                let joined = this.get(reducer, &blocks.accs[n], slice::from_ref(&top));
                 this.set(total, &[], &joined);
             }
             Ok(())
