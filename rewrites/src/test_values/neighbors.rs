@@ -65,8 +65,8 @@ const IRRATIONAL: [f64; 16] = [
     consts::FRAC_1_SQRT_2,
 ];
 
-/// Multiples of pi, powers of e, logarithms and roots of 2: the nearest floats and their neighbours, of either
-/// sign.
+/// Multiples of pi, powers of e, logarithms and roots of 2: the nearest floats and their neighbours, of
+/// either sign.
 pub(crate) fn irrational(dtype: DType) -> Vec<Scalar> {
     let of_f32 = |x: f64| [x as f32, (x as f32).next_down(), (x as f32).next_up()].map(Scalar::F32).to_vec();
     let of_f64 = |x: f64| [x, x.next_down(), x.next_up()].map(Scalar::F64).to_vec();

@@ -73,8 +73,8 @@ fn decide_with(rule: &Rule, case: &Case, fixed: Option<(usize, Scalar)>, work: u
     encoder.answer().unwrap_or_else(Answer::Undecided)
 }
 
-/// An op of the rule whose [`BitMeaning`] gives another result than its meaning on scalars, at these values of
-/// the variables.
+/// An op of the rule whose [`BitMeaning`] gives another result than its meaning on scalars, at these values
+/// of the variables.
 pub(super) fn disagreeing(rule: &Rule, case: &Case, values: &[Scalar]) -> Option<Op> {
     let mut known: Vec<Option<Scalar>> = Vec::with_capacity(rule.nodes.len());
     for node in &rule.nodes {

@@ -30,8 +30,8 @@ pub(super) enum Compared {
     Fails,
     /// A term is NaN or infinite, which the liberties exclude.
     Special,
-    /// A term overflows or underflows, or is subnormal, so that another rounding may change the result without
-    /// bound.
+    /// A term overflows or underflows, or is subnormal, so that another rounding may change the result
+    /// without bound.
     Lossy,
     /// The sides agree.
     Same,
