@@ -195,7 +195,7 @@ fn large_arrays_satisfy_conditions_on_several_variables() {
 }
 
 #[test]
-fn verdicts_count_what_is_left_out() {
+fn verdicts_count_excluded_values() {
     let rounded = check(&rule("(mul (mul ?x:float ?y) ?z) => (mul ?x (mul ?y ?z)) liberties [reassociate, no_nan]"));
     assert!(rounded.special > 0 && rounded.lossy > 0, "{rounded}");
     for (count, what) in [(rounded.special, "NaN or infinite"), (rounded.lossy, "overflows or underflows")] {
