@@ -1,6 +1,6 @@
 //! Builtin monoids: identities and combination.
 
-use super::Monoid;
+use super::{Combine, Init, Monoid, Reduction};
 use crate::dtype::DType;
 use crate::error::EvalError;
 use crate::scalar::Scalar;
@@ -64,6 +64,21 @@ impl Monoid {
         }
         let beyond = if matches!(self, Monoid::Min | Monoid::ArgMin) { Ordering::Less } else { Ordering::Greater };
         compare(b, a) == beyond
+    }
+}
+
+impl Reduction {
+    /// The initial values that are known before any read: those in the expression, or the identity. `None` if
+    /// the first element or existing elements initialize the accumulators.
+    pub fn initial_values(&self) -> Option<Vec<Scalar>> {
+        match (&self.init, &self.combine, &self.identity) {
+            (Init::First | Init::Existing(_), ..) => None,
+            (Init::Values(values), ..) | (Init::Identity, _, Some(values)) => Some(values.clone()),
+            (Init::Identity, Combine::Builtin(monoid), None) => {
+                self.accumulators.iter().map(|&dtype| monoid.identity(dtype)).collect()
+            }
+            (Init::Identity, Combine::Region(_), None) => None,
+        }
     }
 }
 

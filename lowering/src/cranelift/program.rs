@@ -1,8 +1,8 @@
 //! Loop programs to Cranelift IR, one point at a time.
 //!
 //! Local buffers of rank 0 are variables, which the frontend makes SSA values of. The address of an element
-//! of the caller is a base plus a term for each loop around the access; [`Prefix`] hoists the sum of the terms
-//! of outer loops to these loops.
+//! of the caller is a base plus a term for each loop around the access; [`Prefix`] hoists the sum of the
+//! terms of outer loops to these loops.
 
 use super::emit::{ArgValues, Emitter, clif, fixed, plain};
 use super::memory::part_offset;
@@ -28,6 +28,9 @@ struct Prefix {
     constant: PerDim,
     loops: SmallVec<[(KValue, PerDim); 3]>,
 }
+
+/// The most bytes of local buffers: threads have small stacks, and programs may be called from any depth.
+const MOST_LOCAL: usize = 256 << 10;
 
 /// Where a buffer is.
 #[derive(Clone)]
@@ -104,6 +107,7 @@ impl<'a> ProgramEmitter<'a> {
 
     fn rooms(&mut self, pointers: Value) -> Result<(), KernelError> {
         let mut callers = self.program.caller_buffers().enumerate();
+        let mut local = 0;
         for buffer in &self.program.buffers {
             let ty = clif(buffer.dtype.real());
             self.rooms.push(match &buffer.storage {
@@ -121,9 +125,12 @@ impl<'a> ProgramEmitter<'a> {
                     Room::Variables([Some(re), im])
                 }
                 Storage::Local { extents } => {
-                    let len: u64 = extents.iter().map(|&n| u64::from(n)).product();
-                    let bytes = usize::try_from(len).ok().and_then(|len| len.checked_mul(buffer.dtype.size()));
-                    Room::Stack(self.e.slot(bytes.ok_or_else(|| unsupported("a local buffer is too large"))?)?)
+                    let bytes = extents.iter().fold(buffer.dtype.size(), |bytes, &n| bytes.saturating_mul(n as usize));
+                    local = bytes.saturating_add(local);
+                    if local > MOST_LOCAL {
+                        return Err(unsupported(format!("local buffers have more than {MOST_LOCAL} bytes")));
+                    }
+                    Room::Stack(self.e.slot(bytes)?)
                 }
             });
         }
@@ -428,5 +435,5 @@ fn split(location: &Location, loops: &[KValue]) -> (Prefix, SmallVec<[(KValue, P
     (Prefix { buffer: location.buffer, constant, loops: own }, rest)
 }
 
-/// The part of a complex number that a location names.
+/// Rooms and variables are indexed by part.
 const _: () = assert!(Part::Re as usize == 0 && Part::Im as usize == 1);

@@ -10,7 +10,8 @@ use super::launch::{operands, symbol};
 use super::machine::{Activation, Machine};
 use super::plan::{ArrayEval, Step};
 use super::value::{Held, Shape, fill_elements, row_major};
-use crate::kernel::{CompiledKernel, Part};
+use crate::interp::Interp;
+use crate::kernel::{CodeGen, CompiledKernel, Part};
 use crate::lower::Strided;
 use crate::lower::program::{Checks, LoweredProgram, ProgramBuffer, ProgramParam, ProgramSpace, bind, lower_program};
 use crate::schedule::{Threads, share};
@@ -109,7 +110,10 @@ impl LoopProgram {
     fn compile(&self, checks: Checks) -> Result<Variant, String> {
         let lowered = lower_program(&self.expr, &self.types, checks).map_err(|why| why.reason)?;
         let mut refused = "there is no code generator".to_string();
-        for codegen in &self.codegens {
+        // The interpreter takes every program that the others refuse.
+        let interp: &dyn CodeGen = &Interp;
+        let last = (!self.codegens.is_empty()).then_some(interp);
+        for codegen in self.codegens.iter().copied().chain(last) {
             match codegen.compile_program(&lowered.program) {
                 Ok(compiled) => {
                     let mut insts = 0;
@@ -213,8 +217,8 @@ impl Machine<'_> {
         let Some(params) = self.program_params(act, step, variant, &space, whole) else { return Ok(None) };
         let mut pointers: SmallVec<[*mut u8; 6]> = SmallVec::new();
         let mut strides: SmallVec<[i64; 16]> = SmallVec::new();
-        let dtypes = variant.lowered.program.caller_buffers();
-        let dtypes = dtypes.map(|(number, _)| variant.lowered.program.buffers[number].dtype);
+        let own = variant.lowered.program.caller_buffers();
+        let dtypes = own.map(|(number, _)| variant.lowered.program.buffers[number].dtype);
         for (buffer, dtype) in variant.lowered.buffers.iter().zip(dtypes) {
             let mut along = |shape: &[usize], own: &mut dyn Iterator<Item = isize>| {
                 strides
@@ -246,11 +250,11 @@ impl Machine<'_> {
         let threads = if variant.lowered.sliced { self.how.threads } else { 1 };
         let nanos = space.points as f64 * variant.point_nanos;
         let threads = Threads::now(nanos, threads).worth(nanos) as usize;
-        // SAFETY: there are an address for each buffer, a stride for each dim and a word for each parameter.
-        // Operands have the dtypes that the program reads, and are valid to read while the frame holds them;
-        // results and flags have room for all elements of their shapes, and overlap nothing. `bind` proved that
-        // positions are in bounds, or the variant tests them; the extents are those that both know. Slices of
-        // the outermost axis write different elements.
+        // SAFETY: there are an address for each buffer, a stride for each dim and a word for each
+        // parameter. Operands have the dtypes that the program reads, and are valid to read while the frame
+        // holds them; results and flags have room for all elements of their shapes, and overlap nothing.
+        // `bind` proved that positions are in bounds, or the variant tests them; the extents are those that
+        // both know. Slices of the outermost axis write different elements.
         if !unsafe { variant.run(&buffers, &params, whole, threads) } {
             return Ok(None);
         }

@@ -41,7 +41,7 @@ impl CompiledKernel for InterpretedProgram {
         let mut run = ProgramRun { code: self, args, values, locals: locals.collect() };
         // SAFETY: the caller's promise is passed on.
         if let Err(Stopped(error)) = unsafe { run.scope(&program.body) } {
-            // SAFETY: the caller promises a status that is valid for the call and used by nobody else meanwhile.
+            // SAFETY: the caller gives a status that is valid for the call and not shared.
             let status = unsafe { &mut *args.status };
             status.failed = 1;
             status.error = error;
@@ -147,7 +147,8 @@ impl ProgramRun<'_> {
                 let index = self.local_index(extents, location);
                 self.locals[location.buffer as usize][index][location.part as usize] = value;
             }
-            // SAFETY: the caller promises that elements at positions inside of its buffers are valid to write.
+            // SAFETY: the caller promises that elements at positions inside of its buffers are valid to
+            // write.
             Storage::Caller { .. } => unsafe { write(self.address(location), value) },
         }
     }

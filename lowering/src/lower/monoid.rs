@@ -4,7 +4,7 @@ use super::NotLowered;
 use crate::kernel::Compare;
 use crate::scalar::{Elem, ScalarCx, any_nan, compare};
 use rewright_ir::expr::Monoid;
-use rewright_ir::{Attrs, DType, Scalar};
+use rewright_ir::{Attrs, DType, Op, Scalar};
 
 /// What on the left of anything changes nothing, bit for bit. No complex number is neutral to all products, for the signs of zeros and for
 /// infinities.
@@ -30,25 +30,36 @@ pub fn neutral(monoid: Monoid, dtypes: &[DType]) -> Result<Vec<Scalar>, NotLower
     Ok(std::iter::once(first).chain(dtypes[1..].iter().filter_map(|&dtype| Monoid::Min.identity(dtype))).collect())
 }
 
-/// Combines two tuples of a monoid's accumulators.
-pub fn combined(monoid: Monoid, cx: &mut ScalarCx<'_>, a: &[Elem], b: &[Elem]) -> Result<Vec<Elem>, NotLowered> {
-    let op = match monoid {
+/// The elementwise op that combines two numbers of a dtype; `None` if there is none.
+pub fn op_of(monoid: Monoid, dtype: DType) -> Option<Op> {
+    let name = match monoid {
         Monoid::Sum => "add",
         Monoid::Prod => "mul",
         Monoid::Min => "minimum",
         Monoid::Max => "maximum",
-        Monoid::Any => "or",
-        Monoid::All => "and",
-        Monoid::ArgMin | Monoid::ArgMax => return Ok(position(monoid, cx, a, b)),
+        Monoid::Any if dtype.is_bool() => "or",
+        Monoid::All if dtype.is_bool() => "and",
+        Monoid::Any | Monoid::All | Monoid::ArgMin | Monoid::ArgMax => return None,
     };
-    if matches!(monoid, Monoid::Any | Monoid::All) && !a[0].dtype.is_bool() {
-        let (x, y) = (cx.truthy(a[0]), cx.truthy(b[0]));
-        let both = if monoid == Monoid::Any { cx.or(x, y) } else { cx.and(x, y) };
-        return Ok(vec![cx.cast(Elem::real(DType::Bool, both), a[0].dtype)]);
+    rewright_ir::registry().op(name)
+}
+
+/// Combines two tuples of a monoid's accumulators.
+pub fn combined(monoid: Monoid, cx: &mut ScalarCx<'_>, a: &[Elem], b: &[Elem]) -> Result<Vec<Elem>, NotLowered> {
+    let dtype = a[0].dtype;
+    match (monoid, op_of(monoid, dtype)) {
+        (_, Some(op)) => {
+            let both = cx.apply(op, &Attrs::new(), &[a[0], b[0]]).map_err(|reason| NotLowered { reason })?;
+            Ok(both.to_vec())
+        }
+        (Monoid::Any | Monoid::All, None) => {
+            let (x, y) = (cx.truthy(a[0]), cx.truthy(b[0]));
+            let both = if monoid == Monoid::Any { cx.or(x, y) } else { cx.and(x, y) };
+            Ok(vec![cx.cast(Elem::real(DType::Bool, both), dtype)])
+        }
+        (Monoid::ArgMin | Monoid::ArgMax, None) => Ok(position(monoid, cx, a, b)),
+        _ => NotLowered::because(format!("there is no op for `{}`", monoid.name())),
     }
-    let op = rewright_ir::registry().op(op).ok_or(NotLowered { reason: format!("there is no op `{op}`") })?;
-    let both = cx.apply(op, &Attrs::new(), &[a[0], b[0]]).map_err(|reason| NotLowered { reason })?;
-    Ok(both.to_vec())
 }
 
 /// Combines two scalars of one dtype, as [`Monoid::combine`] does.

@@ -32,16 +32,10 @@ impl<'a> Plan<'a> {
     fn of(reduction: &'a Reduction, any_order: bool) -> Result<Plan<'a>, NotLowered> {
         let dtypes = reduction.accumulators.clone();
         let combine = &reduction.combine;
-        let start = match &reduction.init {
-            Init::Values(values) => Some(values.clone()),
-            Init::First => None,
-            Init::Identity if reduction.identity.is_some() => reduction.identity.clone(),
-            Init::Identity => match combine {
-                Combine::Builtin(monoid) => dtypes.iter().map(|&dtype| monoid.identity(dtype)).collect(),
-                Combine::Region(_) => None,
-            },
-            Init::Existing(_) => return NotLowered::because("it starts from the elements of an array"),
-        };
+        if let Init::Existing(_) = reduction.init {
+            return NotLowered::because("it starts from the elements of an array");
+        }
+        let start = reduction.initial_values();
         let mut plan = Plan { combine, dtypes, flagged: false, start, any_order, counts_from: None };
         plan.flagged = matches!(combine, Combine::Region(_)) && !plan.begins_with_start(reduction.order());
         Ok(plan)

@@ -1,15 +1,17 @@
-//! Unrolling of small reductions: an expression whose reduce axes have few points, known at compilation, becomes
-//! one without reduce axes. Its body computes the reduction tree, so lanes of vectors are points of the last
-//! parallel axis (outer-loop vectorization): the form of convolutions and stencils with weights.
+//! Unrolling of small reductions: an expression whose reduce axes have few points, known at compilation,
+//! becomes one without reduce axes. Its body computes the reduction tree, so lanes of vectors are points of
+//! the last parallel axis (outer-loop vectorization): the form of convolutions and stencils with weights.
 //!
-//! The tree is that of [`Fold`], which combines values of the body here instead of numbers. The body is in depth
-//! first order, so few values are live at once.
+//! The tree is that of [`Fold`], which combines values of the body here instead of numbers. The body is in
+//! depth first order, so few values are live at once.
 
+use super::monoid::op_of;
 use rewright_ir::expr::{
-    Affine, AxisKind, Body, BodyInst, BodyOp, BodyRef, Combine, Fold, Index, IndexExpr, Init, Mode, Monoid, Operand,
-    Reduction, Source,
+    Affine, AxisKind, Body, BodyInst, BodyOp, BodyRef, Combine, Fold, Index, IndexExpr, Init, Mode, Operand, Reduction,
+    Source,
 };
-use rewright_ir::{ArrayExpr, Attr, Attrs, DType, Dim, Loc, Name, Op, Scalar, Traits, Type, registry};
+use rewright_ir::ops::convert::CAST;
+use rewright_ir::{ArrayExpr, Attr, Attrs, DType, Dim, Loc, Name, Op, Scalar, Traits, Type};
 use smallvec::{SmallVec, smallvec};
 
 /// The most points of an unrolled reduction, and the most instructions and operands.
@@ -23,7 +25,8 @@ type Values = SmallVec<[BodyRef; 2]>;
 pub fn unrolled(expr: &ArrayExpr, args: &[Type]) -> Option<ArrayExpr> {
     let is_reduced = |axis: u32| expr.axes.get(axis as usize).is_some_and(|a| a.kind == AxisKind::Reduce);
     let last = expr.axes.iter().rposition(|axis| axis.kind == AxisKind::Parallel)? as u32;
-    if expr.reductions.is_empty() || expr.outs.iter().any(|out| out.fill.is_some()) {
+    let from_existing = expr.reductions.iter().any(|reduction| matches!(reduction.init, Init::Existing(_)));
+    if expr.reductions.is_empty() || from_existing || expr.outs.iter().any(|out| out.fill.is_some()) {
         return None;
     }
     let mut points = 1i64;
@@ -49,7 +52,8 @@ pub fn unrolled(expr: &ArrayExpr, args: &[Type]) -> Option<ArrayExpr> {
     Unrolling::new(expr, args)?.finish()
 }
 
-/// True if points that are adjacent along an axis read one element, or adjacent elements of a row-major array.
+/// True if points that are adjacent along an axis read one element, or adjacent elements of a row-major
+/// array.
 fn reads_adjacent(operand: &Operand, axis: u32) -> bool {
     let along = |index: &Index| match &index.expr {
         IndexExpr::Affine(form) => form.axes().iter().find(|(a, _)| *a == axis).map_or(Some(0), |&(_, c)| Some(c)),
@@ -112,7 +116,8 @@ impl<'e> Unrolling<'e> {
         let (mut accumulators, mut first) = (Vec::new(), 0);
         for reduction in &expr.reductions {
             let count = reduction.accumulators.len();
-            let start = self.start(reduction)?;
+            let start = reduction.initial_values();
+            let start = start.map(|values| values.into_iter().map(BodyRef::Const).collect());
             let body = &mut self.body;
             let join = |a: Values, b: Values| combined(body, reduction, &a, &b).ok_or(());
             let mut fold = Fold::new(reduction.order(), usize::try_from(row).ok()?, start, join);
@@ -156,24 +161,6 @@ impl<'e> Unrolling<'e> {
         let dtypes = self.expr.reductions.iter().flat_map(|reduction| &reduction.accumulators);
         let yields: Vec<(BodyRef, DType)> = yields.into_iter().zip(dtypes.copied()).collect();
         yields.into_iter().map(|(value, dtype)| self.cast(value, dtype)).collect()
-    }
-
-    /// The start of a reduction. `None` if it can't be unrolled.
-    fn start(&mut self, reduction: &Reduction) -> Option<Option<Values>> {
-        let scalars = match (&reduction.init, &reduction.combine, &reduction.identity) {
-            (Init::Existing(_), ..) => return None,
-            (Init::First, ..) | (Init::Identity, Combine::Region(_), None) => return Some(None),
-            (Init::Values(values), ..) | (Init::Identity, _, Some(values)) => values.clone(),
-            (Init::Identity, Combine::Builtin(monoid), None) => {
-                let identity: Option<Vec<Scalar>> =
-                    reduction.accumulators.iter().map(|&dtype| monoid.identity(dtype)).collect();
-                match identity {
-                    Some(values) => values,
-                    None => return Some(None),
-                }
-            }
-        };
-        Some(Some(scalars.into_iter().map(BodyRef::Const).collect()))
     }
 
     /// Appends a body at a point of the reduce axes, and returns its yields.
@@ -270,7 +257,7 @@ impl<'e> Unrolling<'e> {
             return Some(value);
         }
         let attrs = Attrs::new().with("to", Attr::DType(to));
-        push(&mut self.body, "cast", attrs, &[value], to)
+        Some(push(&mut self.body, Op(&CAST), attrs, &[value], to))
     }
 }
 
@@ -280,16 +267,8 @@ fn combined(body: &mut Body, reduction: &Reduction, a: &[BodyRef], b: &[BodyRef]
         Combine::Region(region) => region,
         Combine::Builtin(monoid) => {
             let &[dtype] = &reduction.accumulators[..] else { return None };
-            let op = match monoid {
-                Monoid::Sum => "add",
-                Monoid::Prod => "mul",
-                Monoid::Min => "minimum",
-                Monoid::Max => "maximum",
-                Monoid::Any if dtype.is_bool() => "or",
-                Monoid::All if dtype.is_bool() => "and",
-                _ => return None,
-            };
-            return Some(smallvec![push(body, op, Attrs::new(), &[a[0], b[0]], dtype)?]);
+            let op = op_of(*monoid, dtype)?;
+            return Some(smallvec![push(body, op, Attrs::new(), &[a[0], b[0]], dtype)]);
         }
     };
     let first = body.insts.len() as u32;
@@ -318,8 +297,7 @@ fn combined(body: &mut Body, reduction: &Reduction, a: &[BodyRef], b: &[BodyRef]
     fits.then_some(yields)
 }
 
-fn push(body: &mut Body, op: &str, attrs: Attrs, args: &[BodyRef], dtype: DType) -> Option<BodyRef> {
-    let op: Op = registry().op(op)?;
+fn push(body: &mut Body, op: Op, attrs: Attrs, args: &[BodyRef], dtype: DType) -> BodyRef {
     let inst = BodyInst {
         op: BodyOp::Op(op, attrs),
         args: SmallVec::from_slice(args),
@@ -328,7 +306,7 @@ fn push(body: &mut Body, op: &str, attrs: Attrs, args: &[BodyRef], dtype: DType)
         applied: None,
     };
     body.insts.push(inst);
-    Some(BodyRef::Inst(body.insts.len() as u32 - 1, 0))
+    BodyRef::Inst(body.insts.len() as u32 - 1, 0)
 }
 
 /// The body with the instructions that its yields need, each after its operands and as late as possible.

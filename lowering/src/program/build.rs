@@ -98,8 +98,8 @@ impl ProgramBuilder {
         self.k.undefined(DType::I64, 0)
     }
 
-    /// Closes the body of a loop over `lo..hi`, with `hi` the least of several forms. The bounds are values of
-    /// the scope around the loop.
+    /// Closes the body of a loop over `lo..hi`, with `hi` the least of several forms. The bounds are values
+    /// of the scope around the loop.
     pub fn close_loop(&mut self, index: KValue, lo: Linear, hi: &[Linear]) {
         let body = self.close();
         self.push(Stmt::For(For { index, lo, hi: hi.into(), body }));

@@ -6,8 +6,8 @@
 //! as they may fail.
 //!
 //! Tests that end the program, and loads of buffers that the program does not write, move out of loops, but
-//! not out of conditions. They stay behind a test that stays, since that may be why a load is in bounds. If the
-//! loop may have no iteration, they and the loop become a branch that runs only if it has.
+//! not out of conditions. They stay behind a test that stays, since that may be why a load is in bounds. If
+//! the loop may have no iteration, they and the loop become a branch that runs only if it has.
 
 use super::{Condition, For, If, Linear, Location, Program, Stmt, Storage};
 use crate::kernel::{KOp, KValue};
@@ -51,7 +51,8 @@ enum Around {
 }
 
 struct Hoister {
-    /// The depth of the scope that defines each value. The outermost scope has depth 1, and its statements stay.
+    /// The depth of the scope that defines each value. The outermost scope has depth 1, and its statements
+    /// stay.
     depths: Vec<u32>,
     /// The buffers that the program writes.
     written: Vec<bool>,

@@ -3,8 +3,9 @@
 use crate::kernel::KValue;
 use smallvec::SmallVec;
 
-/// `sum of coefficient * value + constant`, over `i64` values: indices, parameters, computed values. Terms are
-/// sorted by value, and coefficients are not 0. Arithmetic wraps; a call checks that no form of it overflows.
+/// `sum of coefficient * value + constant`, over `i64` values: indices, parameters, computed values. Terms
+/// are sorted by value, and coefficients are not 0. Arithmetic wraps; a call checks that no form of it
+/// overflows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Linear {
     terms: SmallVec<[(KValue, i64); 2]>,

@@ -1,8 +1,8 @@
 //! Loop programs: loops, conditions, loads and stores around scalar instructions.
 //!
-//! Lowering translates any valid `arrayexpr` to a loop program ([`crate::lower::program`]), and code generators
-//! compile it. The level is that of Halide's and TVM's loop IR: loops are structured, their bounds are affine
-//! in outer indices, and each access has one position for each dim of a buffer.
+//! Lowering translates any valid `arrayexpr` to a loop program ([`crate::lower::program`]), and code
+//! generators compile it. The level is that of Halide's and TVM's loop IR: loops are structured, their
+//! bounds are affine in outer indices, and each access has one position for each dim of a buffer.
 //!
 //! Values are in SSA form, defined once and used in the scope of their definition. State that changes (an
 //! accumulator, a flag) lives in *local buffers*, so transformations need no loop-carried values; code

@@ -248,8 +248,8 @@ impl Generator {
         }
     }
 
-    /// The text of an expression along these axes, without the word `arrayexpr`. `outer` is the number of axes
-    /// of the enclosing expressions, which come first.
+    /// The text of an expression along these axes, without the word `arrayexpr`. `outer` is the number of
+    /// axes of the enclosing expressions, which come first.
     fn expr(&mut self, axes: &[Axis], outer: usize) -> ExprText {
         let own = &axes[outer..];
         let mut operands: Vec<(String, DType, bool)> = Vec::new();

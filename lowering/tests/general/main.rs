@@ -1,5 +1,5 @@
-//! Random array expressions of full generality, on every backend: results and errors are those of the reference
-//! evaluator, and no step runs by it.
+//! Random array expressions of full generality, on every backend: results and errors are those of the
+//! reference evaluator, and no step runs by it.
 //!
 //! `REWRIGHT_EXPRESSIONS=200000 cargo test -p rewright-lowering --test general` runs more of them;
 //! `REWRIGHT_SEED` selects others.
@@ -128,6 +128,92 @@ fn small_reductions_are_unrolled_into_vectorized_loops() {
             let f = compile(&text, backend).expect("valid");
             assert_eq!(f.remarks(), [], "{backend:?}\n{text}");
             assert!(same(&f.call(&args), &wanted), "{backend:?}\n{text}");
+        }
+    }
+}
+
+/// Results and errors of every backend are those of the reference evaluator.
+fn agrees(text: &str, args: &[Arg<'_>]) {
+    parse_module(text, "given").unwrap_or_else(|errors| panic!("{:.2000}", errors.render(false)));
+    let wanted = compile(text, Backend::Reference).expect("valid").call(args);
+    for backend in Backend::available().filter(|b| *b != Backend::Reference) {
+        assert!(same(&compile(text, backend).expect("valid").call(args), &wanted), "{backend:?}\n{text:.2000}");
+    }
+}
+
+#[test]
+fn large_expressions_run_on_small_stacks() {
+    let x = ndarray::Array1::from_shape_fn(3, |i| i as f64 + 0.5);
+    let args: [Arg<'_>; 1] = [(&x).into()];
+    // Reductions, each with accumulators of its own.
+    let nested: String = (0..300)
+        .map(|n| {
+            let from = if n == 0 { "x".to_string() } else { format!("t{}", n - 1) };
+            format!(
+                "    t{n} = arrayexpr [l: reduce n] (u = {from}, v = %x[l]) {{\n      t0 = mul u, v\n      yield t0\n    }} \
+                 reduce (sum f64) : f64\n"
+            )
+        })
+        .collect();
+    agrees(
+        &format!(
+            "func @f(%x: f64[n]) -> f64[n] {{\nentry:\n  %0 = arrayexpr [i: n] (x = %x[i]) {{\n{nested}    yield t299\n  }} : f64[n]\n  ret %0\n}}\n"
+        ),
+        &args,
+    );
+    // Conditions.
+    let conditions: Vec<String> = (0..2000).map(|n| format!("({n}*i) % {} == 0", n % 3 + 1)).collect();
+    agrees(
+        &format!(
+            "func @f(%x: f64[n]) -> f64[n] {{\nentry:\n  %0 = arrayexpr [i: n] where {} (x = %x[i]) {{\n    yield x\n  }} \
+             into ([i] fill 0.0) : f64[n]\n  ret %0\n}}\n",
+            conditions.join(" and ")
+        ),
+        &args,
+    );
+    // As many axes as an expression may have.
+    let nested = |depth: usize| {
+        let axes = |prefix: &str| (0..12).map(|n| format!("{prefix}{n}: reduce 1")).collect::<Vec<_>>().join(", ");
+        (0..depth).rev().fold(String::new(), |inner, level| {
+            let (from, own) = (if level == 0 { "x".into() } else { format!("u{}", level - 1) }, format!("u{level}"));
+            let body = match inner.is_empty() {
+                true => format!("yield {own}"),
+                false => format!("t0 = arrayexpr {inner}\n yield t0"),
+            };
+            let axes = axes(&format!("a{level}b"));
+            format!("[{axes}] ({own} = {from}) {{\n{body}\n}} reduce (sum f64) : f64")
+        })
+    };
+    for depth in [1, 3, 5] {
+        agrees(
+            &format!(
+                "func @f(%x: f64[n]) -> f64[n] {{\nentry:\n  %0 = arrayexpr [i: n] (x = %x[i]) {{\n    t0 = arrayexpr {}\n    \
+                 yield t0\n  }} : f64[n]\n  ret %0\n}}\n",
+                nested(depth)
+            ),
+            &args,
+        );
+    }
+}
+
+#[test]
+fn extreme_numbers_do_not_overflow() {
+    let x = ndarray::Array1::from_shape_fn(3, |i| i as f64 + 0.5);
+    let args: [Arg<'_>; 1] = [(&x).into()];
+    let (least, most) = (i64::MIN, i64::MAX);
+    for (axis, position) in [
+        (format!("i: {least}..3"), "clamp(i)".to_string()),
+        (format!("i: {most}..{most}"), "clamp(i)".to_string()),
+        ("i: 3".to_string(), format!("wrap({most}*i)")),
+        ("i: 3".to_string(), format!("pad(i + {most}, 1.0)")),
+        ("i: 3".to_string(), format!("(i - {most}) // 2")),
+    ] {
+        let text = format!(
+            "func @f(%x: f64[n]) -> f64[3] {{\nentry:\n  %0 = arrayexpr [{axis}] (x = %x[{position}]) {{\n    yield x\n  }} \
+             into ([i] fill 0.0) : f64[3]\n  ret %0\n}}\n"
+        );
+        if compile(&text, Backend::Reference).is_some() {
+            agrees(&text, &args);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Reductions prepared for evaluation.
 
-use super::super::{Combine, Fold, Init, Monoid, Reduction};
+use super::super::{Combine, Fold, Monoid, Reduction};
 use super::body::{BodyPlan, SlotLayout};
 use super::env::Env;
 use crate::dtype::DType;
@@ -53,16 +53,5 @@ impl<'a> ReductionPlan<'a> {
             return Ok(if right { b.clone() } else { a.clone() });
         }
         Ok(a.iter().zip(b).map(|(&a, &b)| monoid.combine(a, b)).collect())
-    }
-
-    /// The initial values that are known before any read: those in the expression, or the identity.
-    pub(super) fn start(&self) -> Option<Accs> {
-        let dtypes = &self.reduction.accumulators;
-        match (&self.reduction.init, &self.reduction.combine, &self.reduction.identity) {
-            (Init::First, _, _) => None,
-            (Init::Values(values), _, _) | (_, _, Some(values)) => Some(values.iter().copied().collect()),
-            (_, Combine::Builtin(monoid), None) => dtypes.iter().map(|&d| monoid.identity(d)).collect(),
-            (_, Combine::Region(_), None) => None,
-        }
     }
 }

@@ -208,7 +208,7 @@ impl<'a> Space<'a> {
         for plan in &self.reductions {
             let start = match &plan.reduction.init {
                 Init::Existing(args) => Some(self.existing(args, first, plan, point, places, env)?),
-                _ => plan.start(),
+                _ => plan.reduction.initial_values().map(Accs::from_vec),
             };
             folds.push(plan.fold(row, start, |a, b| plan.combine(&a, &b, env)));
             first += plan.reduction.accumulators.len();

@@ -69,7 +69,7 @@ impl Binder<'_> {
                     broadcast(sources.map(|(arg, dim)| self.extent(arg, dim).unwrap_or(1)))?
                 }
             };
-            if lo.abs() as i128 > FARTHEST || hi.abs() as i128 > FARTHEST {
+            if i128::from(lo).abs().max(i128::from(hi).abs()) > FARTHEST {
                 return None;
             }
             self.ranges.push((lo, hi));
@@ -129,7 +129,8 @@ impl Binder<'_> {
         Some(())
     }
 
-    /// True if a position is in bounds at all points. Positions that are read from an array are tested always.
+    /// True if a position is in bounds at all points. Positions that are read from an array are tested
+    /// always.
     fn is_inside(&mut self, position: &IndexExpr, extent: usize) -> Option<bool> {
         let (least, most) = match position {
             IndexExpr::Affine(form) => self.interval(form)?,
@@ -153,7 +154,8 @@ impl Binder<'_> {
         Some(least > most || (least >= 0 && most < extent as i128))
     }
 
-    /// The least and the greatest value of a form, in no order if there is no point. `None` if it is too large.
+    /// The least and the greatest value of a form, in no order if there is no point. `None` if it is too
+    /// large.
     fn interval(&self, form: &Affine) -> Option<(i128, i128)> {
         let offset = i128::from(form.offset.eval(self.symbols)?);
         let (mut least, mut most, mut is_empty) = (offset, offset, false);

@@ -1,8 +1,8 @@
 //! From expressions to loop programs: translates any valid `arrayexpr`.
 //!
-//! The loops over the parallel axes are outermost, in the order of the axes, and the reductions of a point are
-//! loops inside of them, so the program follows the meaning literally. Transformations of the program then
-//! find a fast order.
+//! The loops over the parallel axes are outermost, in the order of the axes, and the reductions of a point
+//! are loops inside of them, so the program follows the meaning literally. Transformations of the program
+//! then find a fast order.
 //!
 //! An access is in bounds for one of three reasons. A *proof* from the extents of a call, by interval
 //! arithmetic ([`bind`]); a *test* at each point, which leaves the program; or the access mode, which moves
@@ -83,6 +83,9 @@ pub enum ProgramBuffer {
     Written(u32),
 }
 
+/// The most axes in scope, as in text: each is a loop, and passes over programs recurse.
+const MOST_AXES: usize = 64;
+
 /// Translates an expression whose instruction has operands of these types.
 pub fn lower_program(expr: &ArrayExpr, args: &[Type], checks: Checks) -> Result<LoweredProgram, NotLowered> {
     if let Some(problem) = verify(expr, args).into_iter().next() {
@@ -118,7 +121,7 @@ struct ProgramLowering<'a> {
 /// The values that a body can name besides its own.
 #[derive(Clone, Copy)]
 struct Names<'s> {
-    expr: &'s ArrayExpr,
+    operands: &'s [Operand],
     captures: &'s [Elem],
     accumulators: &'s [Elem],
 }
@@ -126,7 +129,7 @@ struct Names<'s> {
 impl ProgramLowering<'_> {
     /// The loops over the parallel axes of the outermost expression. Returns whether the first one is sliced.
     fn whole(&mut self, expr: &ArrayExpr) -> Result<bool, NotLowered> {
-        self.axes = vec![Linear::default(); expr.axes.len()];
+        self.open_axes(expr)?;
         let parallel = axes_of(expr, AxisKind::Parallel, 0);
         let point = |this: &mut Self| {
             let guard = this.guard(expr, false);
@@ -148,6 +151,16 @@ impl ProgramLowering<'_> {
         }
         (0..).zip(&expr.outs).try_for_each(|(number, out)| self.all_written(number, out))?;
         Ok(sliced.is_some())
+    }
+
+    /// Brings the axes of an expression in scope.
+    fn open_axes(&mut self, expr: &ArrayExpr) -> Result<(), NotLowered> {
+        let count = self.axes.len() + expr.axes.len();
+        if count > MOST_AXES {
+            return NotLowered::because(format!("it has {count} axes, and loop programs have up to {MOST_AXES}"));
+        }
+        self.axes.resize(count, Linear::default());
+        Ok(())
     }
 
     /// The loops over some axes of an expression, of which the first has this number among all axes in scope.
@@ -179,24 +192,26 @@ impl ProgramLowering<'_> {
     /// The results at a point of the parallel axes.
     fn results(&mut self, expr: &ArrayExpr, captures: &[Elem]) -> Result<Vec<Elem>, NotLowered> {
         if expr.reductions.is_empty() {
-            return self.body(&expr.body, Names { expr, captures, accumulators: &[] });
+            return self.body(&expr.body, Names { operands: &expr.operands, captures, accumulators: &[] });
         }
         let accumulators = self.reduced(expr, captures)?;
         match &expr.finish {
-            Some(finish) => self.body(finish, Names { expr, captures, accumulators: &accumulators }),
+            Some(finish) => {
+                self.body(finish, Names { operands: &expr.operands, captures, accumulators: &accumulators })
+            }
             None => Ok(accumulators),
         }
     }
 
     /// The values that a body yields.
     fn body(&mut self, body: &Body, names: Names<'_>) -> Result<Vec<Elem>, NotLowered> {
-        let mut operands: Vec<Option<Elem>> = vec![None; names.expr.operands.len()];
+        let mut operands: Vec<Option<Elem>> = vec![None; names.operands.len()];
         let refs = body.insts.iter().flat_map(|inst| &inst.args).chain(&body.yields);
         for arg in refs {
             if let BodyRef::Operand(number) = *arg
                 && operands[number as usize].is_none()
             {
-                operands[number as usize] = Some(self.read(&names.expr.operands[number as usize], names.captures)?);
+                operands[number as usize] = Some(self.read(&names.operands[number as usize], names.captures)?);
             }
         }
         let mut done: Vec<Elems> = Vec::with_capacity(body.insts.len());
@@ -237,7 +252,7 @@ impl ProgramLowering<'_> {
     /// The results of a nested expression.
     fn nested(&mut self, expr: &ArrayExpr, captures: &[Elem]) -> Result<Elems, NotLowered> {
         let outer = self.axes.len();
-        self.axes.resize(outer + expr.axes.len(), Linear::default());
+        self.open_axes(expr)?;
         let guard = self.guard(expr, false);
         let results = if guard.is_empty() {
             let values = self.results(expr, captures)?;
@@ -281,7 +296,7 @@ impl ProgramLowering<'_> {
         let is_reduced =
             |axis: u32| axis.checked_sub(first).is_some_and(|own| expr.axes[own as usize].kind == AxisKind::Reduce);
         let named = |guard: &&Guard| guard.form.axes().iter().any(|&(axis, _)| is_reduced(axis)) == of_reduce_axes;
-        let (mut affine, mut others) = (SmallVec::<[Linear; 2]>::new(), Vec::new());
+        let (mut affine, mut divides) = (SmallVec::<[Linear; 2]>::new(), None);
         for Guard { form, test } in expr.guard.iter().filter(named) {
             let form = self.affine(form);
             match *test {
@@ -290,12 +305,13 @@ impl ProgramLowering<'_> {
                 Test::DivisibleBy(n) => {
                     let remainder = self.remainder(&form, n);
                     let zero = self.b.k.constant(Scalar::I64(0));
-                    others.push(Condition::Value(self.cx().eq(remainder, zero)));
+                    let holds = self.cx().eq(remainder, zero);
+                    divides = Some(divides.map_or(holds, |all| self.cx().and(all, holds)));
                 }
             }
         }
         let affine = (!affine.is_empty()).then_some(Condition::NotNegative(affine));
-        affine.into_iter().chain(others).collect()
+        affine.into_iter().chain(divides.map(Condition::Value)).collect()
     }
 
     /// Statements that run where all conditions hold.

@@ -75,7 +75,7 @@ impl ProgramLowering<'_> {
         if outer.is_empty() {
             return self.row(expr, captures, &tree, &row, group);
         }
-        let blocks = self.stack(group, 1)?;
+        let blocks = self.stack(group, STACK, 1);
         let rows = self.counter();
         self.nest(expr, &outer, first, |this| {
             if row.is_empty() {
@@ -97,15 +97,7 @@ impl ProgramLowering<'_> {
             )
         })?;
         let height = self.height(&blocks);
-        self.pop(&blocks, height, |this, top| {
-            for (n, (reducer, total, _)) in group.iter().enumerate() {
-                let right = this.get(reducer, total, &[]);
-                this.join(reducer, (&blocks.accs[n], slice::from_ref(&top)), &right)?;
-                let joined = this.get(reducer, &blocks.accs[n], slice::from_ref(&top));
-                this.set(total, &[], &joined);
-            }
-            Ok(())
-        })
+        self.join_blocks(group, &blocks, height)
     }
 
     /// Combines a row, and then the totals with it.
@@ -124,8 +116,9 @@ impl ProgramLowering<'_> {
         let apart = tree.apart.min(lanes_needed);
         let at_most = |limit: u32| known.is_some_and(|n| n <= i64::from(limit));
         let lanes: Accs = group.iter().map(|(r, ..)| self.accumulators(r, &[lanes_needed])).collect();
-        let leaves = if at_most(tree.leaf) { None } else { Some(self.stack(group, apart)?) };
-        let parts = if at_most(tree.part) { None } else { Some(self.stack(group, 1)?) };
+        let leaf_groups = (tree.part / tree.leaf).ilog2() + 1;
+        let leaves = (!at_most(tree.leaf)).then(|| self.stack(group, leaf_groups, apart));
+        let parts = (!at_most(tree.part)).then(|| self.stack(group, STACK, 1));
         let leaf_count = self.ceil_div(&points, tree.leaf.into());
         self.for_each(Linear::default(), slice::from_ref(&leaf_count), |this, leaf| {
             this.for_each(Linear::default(), &[Linear::constant(lanes_needed.into())], |this, lane| {
@@ -150,7 +143,7 @@ impl ProgramLowering<'_> {
             this.halve(group, &lanes, lanes_needed, apart)?;
             let (Some(leaves), is_last) = (&leaves, leaf.clone().plus(1).minus(&leaf_count)) else {
                 this.halve(group, &lanes, apart, 1)?;
-                let tuples = this.first_lanes(group, &lanes);
+                let tuples = this.first_lanes(&lanes);
                 return this.join_all(group, &tuples);
             };
             // `is_last` is 0 at the last leaf and negative before.
@@ -172,7 +165,7 @@ impl ProgramLowering<'_> {
                         let height = this.height(parts);
                         this.pop(parts, height, |this, top| this.join_lanes(group, parts, &lanes, 1, &top))?;
                     }
-                    let tuples = this.first_lanes(group, &lanes);
+                    let tuples = this.first_lanes(&lanes);
                     this.join_all(group, &tuples)
                 },
                 |this| {
@@ -181,7 +174,7 @@ impl ProgramLowering<'_> {
                         |this| {
                             let joins = this.trailing_zeros(number);
                             this.pop(leaves, joins, |this, top| this.join_lanes(group, leaves, &lanes, apart, &top))?;
-                            this.push(group, leaves, &lanes, apart)
+                            this.push(leaves, &lanes, apart)
                         },
                         |this| {
                             end_part(this)?;
@@ -189,7 +182,7 @@ impl ProgramLowering<'_> {
                             let part = this.b.k.binary(Binary::Quot, number, leaves_of_part);
                             let joins = this.trailing_zeros(part);
                             this.pop(parts, joins, |this, top| this.join_lanes(group, parts, &lanes, 1, &top))?;
-                            this.push(group, parts, &lanes, 1)
+                            this.push(parts, &lanes, 1)
                         },
                     )
                 },
@@ -246,7 +239,7 @@ impl ProgramLowering<'_> {
             half /= 2;
             self.for_each(Linear::default(), &[Linear::constant(half.into())], |this, lane| {
                 for ((reducer, ..), acc) in group.iter().zip(lanes) {
-                    let right = this.get(reducer, acc, &[lane.clone().plus(half.into())]);
+                    let right = this.get(acc, &[lane.clone().plus(half.into())]);
                     this.join(reducer, (acc, slice::from_ref(&lane)), &right)?;
                 }
                 Ok(())
@@ -268,9 +261,9 @@ impl ProgramLowering<'_> {
             for (n, (reducer, ..)) in group.iter().enumerate() {
                 let at = [top.clone(), lane.clone()];
                 let at: &[Linear] = if count == 1 { &at[..1] } else { &at };
-                let right = this.get(reducer, &lanes[n], slice::from_ref(&lane));
+                let right = this.get(&lanes[n], slice::from_ref(&lane));
                 this.join(reducer, (&stack.accs[n], at), &right)?;
-                let joined = this.get(reducer, &stack.accs[n], at);
+                let joined = this.get(&stack.accs[n], at);
                 this.set(&lanes[n], slice::from_ref(&lane), &joined);
             }
             Ok(())
@@ -278,14 +271,14 @@ impl ProgramLowering<'_> {
     }
 
     /// Pushes the first lanes.
-    fn push(&mut self, group: &Group<'_>, stack: &Stack, lanes: &Accs, count: u32) -> Result<(), NotLowered> {
+    fn push(&mut self, stack: &Stack, lanes: &Accs, count: u32) -> Result<(), NotLowered> {
         let height = self.height(stack);
         self.for_each(Linear::default(), &[Linear::constant(count.into())], |this, lane| {
-            for (n, (reducer, ..)) in group.iter().enumerate() {
+            for (accs, lanes) in stack.accs.iter().zip(lanes) {
                 let at = [Linear::from(height), lane.clone()];
                 let at: &[Linear] = if count == 1 { &at[..1] } else { &at };
-                let tuple = this.get(reducer, &lanes[n], slice::from_ref(&lane));
-                this.set(&stack.accs[n], at, &tuple);
+                let tuple = this.get(lanes, slice::from_ref(&lane));
+                this.set(accs, at, &tuple);
             }
             Ok(())
         })?;
@@ -293,27 +286,32 @@ impl ProgramLowering<'_> {
         Ok(())
     }
 
-    /// Joins the totals, which hold the n-th full block, with earlier groups of blocks of the same size, pushes
-    /// the result, and empties the totals.
+    /// Joins the totals, which hold the n-th full block, with earlier groups of blocks of the same size,
+    /// pushes the result, and empties the totals.
     fn push_totals(&mut self, group: &Group<'_>, blocks: &Stack, number: KValue) -> Result<(), NotLowered> {
         let joins = self.trailing_zeros(number);
-        self.pop(blocks, joins, |this, top| {
-            for (n, (reducer, total, _)) in group.iter().enumerate() {
-                let right = this.get(reducer, total, &[]);
-                this.join(reducer, (&blocks.accs[n], slice::from_ref(&top)), &right)?;
-                let joined = this.get(reducer, &blocks.accs[n], slice::from_ref(&top));
-                this.set(total, &[], &joined);
-            }
-            Ok(())
-        })?;
+        self.join_blocks(group, blocks, joins)?;
         let height = self.height(blocks);
         for (n, (reducer, total, _)) in group.iter().enumerate() {
-            let tuple = self.get(reducer, total, &[]);
+            let tuple = self.get(total, &[]);
             self.set(&blocks.accs[n], &[height.into()], &tuple);
             self.clear(reducer, total, &[]);
         }
         self.set_height(blocks, Linear::from(height).plus(1));
         Ok(())
+    }
+
+    /// Joins the totals with this many earlier groups of blocks, from the top of the stack down.
+    fn join_blocks(&mut self, group: &Group<'_>, blocks: &Stack, count: KValue) -> Result<(), NotLowered> {
+        self.pop(blocks, count, |this, top| {
+            for (n, (reducer, total, _)) in group.iter().enumerate() {
+                let right = this.get(total, &[]);
+                this.join(reducer, (&blocks.accs[n], slice::from_ref(&top)), &right)?;
+                let joined = this.get(&blocks.accs[n], slice::from_ref(&top));
+                this.set(total, &[], &joined);
+            }
+            Ok(())
+        })
     }
 
     /// Combines the totals with later tuples.
@@ -322,18 +320,17 @@ impl ProgramLowering<'_> {
         rows.try_for_each(|((reducer, total, _), row)| self.join(reducer, (total, &[]), row))
     }
 
-    fn first_lanes(&mut self, group: &Group<'_>, lanes: &Accs) -> Vec<Tuple> {
-        group.iter().zip(lanes).map(|((reducer, ..), acc)| self.get(reducer, acc, &[Linear::default()])).collect()
+    fn first_lanes(&mut self, lanes: &Accs) -> Vec<Tuple> {
+        lanes.iter().map(|acc| self.get(acc, &[Linear::default()])).collect()
     }
 
     // --- Stacks and counters -------------------------------------------------------------------------------
 
-    /// An empty stack whose entries have this many tuples.
-    fn stack(&mut self, group: &Group<'_>, width: u32) -> Result<Stack, NotLowered> {
-        let extents: &[u32] = if width == 1 { &[STACK] } else { &[STACK, width] };
+    /// An empty stack of this many entries, which have this many tuples each.
+    fn stack(&mut self, group: &Group<'_>, entries: u32, width: u32) -> Stack {
+        let extents: &[u32] = if width == 1 { &[entries] } else { &[entries, width] };
         let accs = group.iter().map(|(reducer, ..)| self.accumulators(reducer, extents)).collect();
-        let stack = Stack { accs, height: self.counter() };
-        Ok(stack)
+        Stack { accs, height: self.counter() }
     }
 
     /// A counter, which is 0.

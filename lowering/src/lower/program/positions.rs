@@ -1,4 +1,4 @@
-//! Positions of reads and writes, and what happens where they are out of bounds.
+//! Positions of reads and writes, and the handling of positions out of bounds.
 
 use super::{ProgramBuffer, ProgramLowering, ProgramParam};
 use crate::kernel::{Binary, KValue};
@@ -80,7 +80,8 @@ impl ProgramLowering<'_> {
         )
     }
 
-    /// A position along a dim of an extent. If `wraps`, the position may be any that is equal modulo the extent.
+    /// A position along a dim of an extent. If `wraps`, the position may be any that is equal modulo the
+    /// extent.
     pub(super) fn position(&mut self, position: &IndexExpr, extent: KValue, wraps: bool) -> Result<Linear, NotLowered> {
         Ok(match position {
             IndexExpr::Affine(form) => self.affine(form),

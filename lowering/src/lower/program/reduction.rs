@@ -5,7 +5,9 @@
 //! which changes no bit of what it is combined with. Monoids without one have a flag that says whether the
 //! tuple holds anything.
 
-use super::ProgramLowering;
+use super::order::Group;
+use super::{Names, ProgramLowering, axes_of};
+use crate::kernel::{KValue, Part};
 use crate::lower::NotLowered;
 use crate::lower::monoid::{combined, neutral};
 use crate::program::{Condition, Linear};
@@ -44,21 +46,16 @@ pub(super) struct Accumulators {
 /// A tuple of accumulators, and whether it holds anything. No flag: it does.
 pub(super) struct Tuple {
     pub(super) values: Vec<Elem>,
-    pub(super) flag: Option<crate::kernel::KValue>,
+    pub(super) flag: Option<KValue>,
 }
 
 impl<'e> Reducer<'e> {
     fn new(reduction: &'e Reduction, first: usize) -> Reducer<'e> {
         let (combine, dtypes) = (&reduction.combine, &reduction.accumulators[..]);
-        let start = match (&reduction.init, combine, &reduction.identity) {
-            (Init::First, ..) => Start::Nothing,
-            (Init::Existing(args), ..) => Start::Existing(args.clone(), first),
-            (Init::Values(values), ..) | (Init::Identity, _, Some(values)) => Start::Values(values.clone()),
-            (Init::Identity, Combine::Builtin(monoid), None) => {
-                let identity: Option<Vec<Scalar>> = dtypes.iter().map(|&dtype| monoid.identity(dtype)).collect();
-                identity.map_or(Start::Nothing, Start::Values)
-            }
-            (Init::Identity, Combine::Region(_), None) => Start::Nothing,
+        let start = match (&reduction.init, reduction.initial_values()) {
+            (Init::Existing(args), _) => Start::Existing(args.clone(), first),
+            (_, Some(values)) => Start::Values(values),
+            (_, None) => Start::Nothing,
         };
         let order = reduction.order();
         let neutral = match combine {
@@ -87,7 +84,7 @@ impl ProgramLowering<'_> {
         for ((reducer, total), any) in reducers.iter().zip(&totals).zip(&any) {
             if let Some(any) = any {
                 let no = self.cx().bool(false);
-                self.b.store(*any, crate::kernel::Part::Re, &[], no);
+                self.b.store(*any, Part::Re, &[], no);
             }
             match &reducer.start {
                 Start::Nothing => self.clear(reducer, total, &[]),
@@ -114,12 +111,12 @@ impl ProgramLowering<'_> {
             self.fold(expr, captures, order, &group)?;
         }
         let mut values = Vec::new();
-        for ((reducer, total), any) in reducers.iter().zip(&totals).zip(&any) {
+        for (total, any) in totals.iter().zip(&any) {
             if let Some(any) = any {
-                let any = self.b.load(*any, crate::kernel::Part::Re, &[]);
+                let any = self.b.load(*any, Part::Re, &[]);
                 self.fail_unless(&[Condition::Value(any)])?;
             }
-            values.extend(self.get(reducer, total, &[]).values);
+            values.extend(self.get(total, &[]).values);
         }
         Ok(values)
     }
@@ -129,19 +126,19 @@ impl ProgramLowering<'_> {
         &mut self,
         expr: &ArrayExpr,
         captures: &[Elem],
-        group: &[(&Reducer<'_>, &Accumulators, Option<u32>)],
+        group: &Group<'_>,
         mut each: impl FnMut(&mut Self, usize, &Tuple) -> Result<(), NotLowered>,
     ) -> Result<(), NotLowered> {
         let guard = self.guard(expr, true);
         self.when_all(guard, |this| {
-            let yields = this.body(&expr.body, super::Names { expr, captures, accumulators: &[] })?;
+            let yields = this.body(&expr.body, Names { operands: &expr.operands, captures, accumulators: &[] })?;
             for (number, (reducer, _, any)) in group.iter().enumerate() {
                 let own = &yields[reducer.first..reducer.first + reducer.dtypes.len()];
                 let values = own.iter().zip(reducer.dtypes).map(|(&value, &dtype)| this.cx().cast(value, dtype));
                 let values = values.collect();
                 if let Some(any) = any {
                     let yes = this.cx().bool(true);
-                    this.b.store(*any, crate::kernel::Part::Re, &[], yes);
+                    this.b.store(*any, Part::Re, &[], yes);
                 }
                 each(this, number, &Tuple { values, flag: None })?;
             }
@@ -171,13 +168,13 @@ impl ProgramLowering<'_> {
         }
         if let Some(buffer) = acc.flag {
             let flag = tuple.flag.unwrap_or_else(|| self.cx().bool(true));
-            self.b.store(buffer, crate::kernel::Part::Re, at, flag);
+            self.b.store(buffer, Part::Re, at, flag);
         }
     }
 
-    pub(super) fn get(&mut self, _reducer: &Reducer<'_>, acc: &Accumulators, at: &[Linear]) -> Tuple {
+    pub(super) fn get(&mut self, acc: &Accumulators, at: &[Linear]) -> Tuple {
         let values = acc.buffers.iter().map(|&(buffer, dtype)| self.load(buffer, dtype, at)).collect();
-        let flag = acc.flag.map(|buffer| self.b.load(buffer, crate::kernel::Part::Re, at));
+        let flag = acc.flag.map(|buffer| self.b.load(buffer, Part::Re, at));
         Tuple { values, flag }
     }
 
@@ -189,18 +186,18 @@ impl ProgramLowering<'_> {
         right: &Tuple,
     ) -> Result<(), NotLowered> {
         let Some(flag) = acc.flag else {
-            let left = self.get(reducer, acc, at);
+            let left = self.get(acc, at);
             let values = self.both(reducer, &left.values, &right.values)?;
             self.set(acc, at, &Tuple { values, flag: None });
             return Ok(());
         };
         let present = right.flag.map(Condition::Value);
         self.when_all(present.into_iter().collect(), |this| {
-            let left_flag = this.b.load(flag, crate::kernel::Part::Re, at);
+            let left_flag = this.b.load(flag, Part::Re, at);
             this.when(
                 Condition::Value(left_flag),
                 |this| {
-                    let left = this.get(reducer, acc, at);
+                    let left = this.get(acc, at);
                     let values = this.both(reducer, &left.values, &right.values)?;
                     this.set(acc, at, &Tuple { values, flag: None });
                     Ok(())
@@ -214,27 +211,12 @@ impl ProgramLowering<'_> {
     }
 
     /// Combines two tuples that hold something.
-    pub(super) fn both(
-        &mut self,
-        reducer: &Reducer<'_>,
-        left: &[Elem],
-        right: &[Elem],
-    ) -> Result<Vec<Elem>, NotLowered> {
+    fn both(&mut self, reducer: &Reducer<'_>, left: &[Elem], right: &[Elem]) -> Result<Vec<Elem>, NotLowered> {
         match reducer.combine {
             Combine::Builtin(monoid) => combined(*monoid, &mut self.cx(), left, right),
             Combine::Region(region) => {
                 let accumulators = [left, right].concat();
-                let nothing = ArrayExpr {
-                    axes: Vec::new(),
-                    guard: Vec::new(),
-                    operands: Vec::new(),
-                    body: region.clone(),
-                    reductions: Vec::new(),
-                    finish: None,
-                    outs: Vec::new(),
-                    locs: Vec::new(),
-                };
-                let names = super::Names { expr: &nothing, captures: &[], accumulators: &accumulators };
+                let names = Names { operands: &[], captures: &[], accumulators: &accumulators };
                 let yields = self.body(region, names)?;
                 Ok(yields.into_iter().zip(reducer.dtypes).map(|(value, &dtype)| self.cx().cast(value, dtype)).collect())
             }
@@ -245,6 +227,6 @@ impl ProgramLowering<'_> {
     pub(super) fn outer_and_row(&self, expr: &ArrayExpr) -> (Vec<usize>, Vec<usize>) {
         let first = self.axes.len() - expr.axes.len();
         let last = expr.axes.iter().rposition(|axis| axis.kind == AxisKind::Parallel).map(|axis| first + axis);
-        super::axes_of(expr, AxisKind::Reduce, first).into_iter().partition(|&axis| Some(axis) < last)
+        axes_of(expr, AxisKind::Reduce, first).into_iter().partition(|&axis| Some(axis) < last)
     }
 }
