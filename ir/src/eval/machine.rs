@@ -313,7 +313,7 @@ impl<'m> Machine<'m> {
         cx.spend(cx.len(old.shape())? as u64)?;
         let new = new.to_array().cast(old.dtype());
         let new = if new.shape() == old.shape() { Some(new) } else { new.broadcast(old.shape()) };
-        let new = new.ok_or_else(|| EvalError::shape("can't broadcast what is written"))?; // words: quoted
+        let new = new.ok_or_else(|| EvalError::shape("the value to write doesn't broadcast to the destination"))?;
         let new = match &old {
             Datum::Styled(old) => old.stored(&new).map_err(EvalError::value)?.into(),
             _ => Datum::Array(new),

@@ -67,8 +67,7 @@ fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     let slices = cx.attrs.slices("at").unwrap_or(&[]);
     match with_array!(&mut changed, |a| replace(a, &new, &at, slices)) {
         Some(()) => Ok(vec![Datum::Array(changed)]),
-        // The lowering has the same message.
-        None => Err(EvalError::shape("can't broadcast what is written")), // words: quoted
+        None => Err(EvalError::shape("the value to write doesn't broadcast to the destination")),
     }
 }
 

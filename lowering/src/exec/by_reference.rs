@@ -1,9 +1,9 @@
 //! The one door to the reference evaluator.
 //!
 //! Two kinds of steps come here: those that have no kernel, which [`Executable::remarks`] names, and those
-//! whose copy does not fit the operands of a call, or whose operands break a rule, which only the call knows. Every evaluation is
-//! counted by its step, and the second kind leaves its reason, so that no step runs by reference unseen:
-//! [`Executable::reference_steps`].
+//! whose copy does not fit the operands of a call, or whose operands break a rule, which only the call
+//! knows. Every evaluation is counted by its step, and the second kind leaves its reason, so that no step
+//! runs by reference unseen: [`Executable::reference_steps`].
 
 use super::buffers::Buffers;
 use super::frame::Frame;
@@ -57,8 +57,8 @@ struct Evaluated {
     unfit: Option<&'static str>,
 }
 
-/// The steps that ran their loop program, as operands did not fit their kernel, by function and instruction: the
-/// reason, and the code generator.
+/// The steps that ran their loop program, as operands did not fit their kernel, by function and
+/// instruction: the reason, and the code generator.
 type Programs = FxHashMap<(usize, Inst), (&'static str, &'static str)>;
 
 /// The steps that were evaluated, by function and instruction.
@@ -77,7 +77,8 @@ impl ByReference {
         self.programs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that a step ran its loop program, compiled by a code generator, as operands did not fit its kernel.
+    /// Notes that a step ran its loop program, compiled by a code generator, as operands did not fit its
+    /// kernel.
     pub(super) fn add_program(&self, function: usize, inst: Inst, why: Why, codegen: &'static str) {
         if let Why::Unfit(reason) = why {
             self.programs().entry((function, inst)).or_insert((reason, codegen));

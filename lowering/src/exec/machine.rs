@@ -334,7 +334,7 @@ impl<'e> Machine<'e> {
         let Some(place) = old.place() else { return Err(EvalError::shape("writes into an array only")) };
         let src = src.to_array().cast(place.dtype);
         if broadcast_shapes([src.shape(), place.shape]).as_deref() != Some(place.shape) {
-            return Err(EvalError::shape("can't broadcast what is written"));
+            return Err(EvalError::shape("the value to write doesn't broadcast to the destination"));
         }
         self.spend(place.shape.iter().product::<usize>() as u64)?;
         let shape = Shape::from(place.shape);
@@ -374,7 +374,8 @@ impl<'e> Machine<'e> {
                 self.spend(self.limits.len(old.shape())? as u64)?;
                 let new = src.to_array().cast(old.dtype());
                 let new = if new.shape() == old.shape() { Some(new) } else { new.broadcast(old.shape()) };
-                let new = new.ok_or_else(|| EvalError::shape("can't broadcast what is written"))?;
+                let new =
+                    new.ok_or_else(|| EvalError::shape("the value to write doesn't broadcast to the destination"))?;
                 old.stored(&new).map_err(EvalError::value)?.into()
             }
         };

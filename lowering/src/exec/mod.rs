@@ -206,7 +206,7 @@ impl fmt::Display for Remark {
             Instead::CodeGen(name) => write!(f, "{name}: {}", self.why),
             Instead::Points(name) => write!(f, "loops of {name}, one point at a time: {}", self.why),
             Instead::Calls => write!(f, "calls for each element: {}", self.why),
-            Instead::Apart => write!(f, "itself, after what makes its bools: {}", self.why),
+            Instead::Apart => write!(f, "itself, after the kernel of its bools: {}", self.why),
         }
     }
 }

@@ -186,7 +186,7 @@ fn where_bools_are_packed_afterwards_is_told() {
         let f = compile(signature, body, Options::default()).unwrap();
         let told: Vec<String> = f.remarks().iter().map(ToString::to_string).collect();
         assert!(!is_packed(&f));
-        let start = "`pack_bits` runs by itself, after what makes its bools: "; // words: quoted
+        let start = "`pack_bits` runs by itself, after the kernel of its bools: ";
         assert!(told.len() == 1 && told[0].contains(&format!("{start}{why}")), "{told:?}");
     }
     // Bool arguments get no remark: there is no producer to fuse with.
