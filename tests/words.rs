@@ -16,6 +16,17 @@ const QUOTED: &str = "words: quoted";
 /// Folders and files that are no prose, and those that are not revised yet: the list gets shorter.
 const EXEMPT: [&str; 4] = ["target", "tests/words", "tests/words.rs", "lowering"];
 
+/// Folders and files inside of exempt ones that are revised, or new: the list gets longer until it is spared.
+const REVISED: [&str; 7] = [
+    "lowering/src/program",
+    "lowering/src/lower/program",
+    "lowering/src/lower/unroll.rs",
+    "lowering/src/cranelift/program.rs",
+    "lowering/src/interp/program.rs",
+    "lowering/src/exec/loop_program.rs",
+    "lowering/tests/general",
+];
+
 /// A line of prose and its number.
 struct Line {
     number: usize,
@@ -28,6 +39,10 @@ fn prose_is_short_and_plain() {
     let phrases = phrases(root);
     let mut files = Vec::new();
     collect(root, root, &mut files);
+    for path in REVISED.map(|path| root.join(path)) {
+        assert!(path.exists(), "{} is not there", path.display());
+        if path.is_dir() { collect(root, &path, &mut files) } else { files.push(path) }
+    }
     assert!(files.len() > 300, "only {} files", files.len());
     let mut found = Vec::new();
     for file in files {

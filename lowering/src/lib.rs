@@ -20,7 +20,8 @@
 //! An expression goes through three forms:
 //!
 //! 1. *Lowering* makes a kernel of it: a loop nest around straight-line code on scalars, for any extents and
-//!    strides. The interface [`LowerScalar`] of an elementwise op says how a kernel computes the op, and any
+//!    strides; or, if no kernel can say it, a loop program, which has conditions and computed positions. The
+//!    interface [`LowerScalar`] of an elementwise op says how a kernel computes the op, and any
 //!    crate can register it for its own ops; see [`scalar`]. A kernel calls the reference meaning of an op
 //!    that has no such interface, once for each point.
 //! 2. A *code generator* compiles the kernel; [`exec::Backend`] selects one. `interp` interprets kernels and

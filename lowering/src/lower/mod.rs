@@ -1,12 +1,12 @@
-//! From expressions to kernels: an [`ArrayExpr`] becomes a loop nest with its body inside, at the dtypes that it has, for any
-//! extents and strides.
+//! From expressions to kernels, and to loop programs.
 //!
-//! [`lower()`] makes the kernel, and says for each of its buffers which operand or result of the instruction it is and how that is
-//! addressed; [`Lowered::space`], [`Lowered::result_shape`] and [`Lowered::bind`] give what one call of it needs. All of them answer
-//! `None` where something does not fit: the reference evaluator then does the call, or says exactly what is wrong.
+//! [`lower()`] makes the kernel of an [`ArrayExpr`], at its dtypes, for any extents and strides: a perfect loop
+//! nest around the body, whose operands are read at affine positions in bounds, and whose results are indexed
+//! by axes. [`Lowered::space`], [`Lowered::result_shape`] and [`Lowered::bind`] compute the loops and
+//! addresses of one call; they answer `None` if the operands do not fit.
 //!
-//! Lowered are expressions with operands read at affine positions that stay inside of them, and each result indexed by some of the
-//! axes; axes that are combined along are by a monoid with a name. The others say why they are not.
+//! [`program`] translates all other expressions, and calls that do not fit, to loop programs. Small reductions
+//! are unrolled before either.
 
 mod along;
 mod bind;
@@ -69,7 +69,8 @@ pub struct Lowered {
     pub free_order: bool,
     /// The loops that results are combined along.
     pub reduced: Vec<bool>,
-    /// The first of the innermost loops that make a row, which a fold combines: all others of them must have merged with the last one.
+    /// The first of the innermost loops that make a row, which a fold combines: all others of them must
+    /// have merged with the last one.
     pub row: usize,
     /// How blocks of rows are joined, if results are combined in memory in an order that has them.
     pub block_join: Option<BlockJoin>,
@@ -153,7 +154,8 @@ pub struct ResultMap {
     pub start: Option<Scalar>,
 }
 
-/// Makes the kernel of an expression whose instruction has operands of these types. Small reductions are unrolled.
+/// Makes the kernel of an expression whose instruction has operands of these types. Small reductions are
+/// unrolled.
 pub fn lower(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
     let unrolled = unroll::unrolled(expr, args).and_then(|unrolled| lower_as_is(&unrolled, args).ok());
     unrolled.map_or_else(|| lower_rolled(expr, args), Ok)
@@ -167,8 +169,9 @@ pub fn lower_rolled(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLower
     }
 }
 
-/// The same with a loop for each axis, and in the order that was given by hand where that may be and the loops can't be put in it later: axes change places before the
-/// kernel is made, so that what does not go along one of them is outside of it.
+/// The same with a loop for each axis, and in the order that was given by hand where that may be and the
+/// loops can't be put in it later: axes change places before the kernel is made, so that what does not go
+/// along one of them is outside of it.
 pub fn lower_in_order(expr: &ArrayExpr, args: &[Type], order: &[Vec<Name>]) -> Result<Lowered, NotLowered> {
     let lowered = lower_as_is(expr, args)?;
     if lowered.free_order || lowered.fallible {
@@ -435,8 +438,9 @@ impl Lowering<'_> {
     }
 }
 
-/// True if every run of a loop begins at 0. Others are run in parts, which begin anywhere: parallel ones in chunks, and any of two loops in tiles;
-/// but a row that is combined is whole wherever its indices are read.
+/// True if every run of a loop begins at 0. Others are run in parts, which begin anywhere: parallel ones in
+/// chunks, and any of two loops in tiles; but a row that is combined is whole wherever its indices are
+/// read.
 fn begins_at_zero(axis: u32, axes: &[Axis]) -> bool {
     let bounds = &axes[axis as usize];
     let is_row = bounds.kind == AxisKind::Reduce && axis as usize + 1 == axes.len();
