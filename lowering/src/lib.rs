@@ -80,6 +80,12 @@ pub mod internals {
         pub use crate::lower::{Lowered, Place, Strided, lower};
     }
 
+    /// Loop programs.
+    pub mod program {
+        pub use crate::lower::program::{Checks, LoweredProgram, lower_program};
+        pub use crate::program::Program;
+    }
+
     /// The steps of executables.
     pub mod plan {
         pub use crate::exec::plan::{FuncPlan, KernelStep, Plan, Step, StepKind};

@@ -80,7 +80,7 @@ entry:
         let told = f.call_remarks();
         assert_eq!(told.len(), 1, "{told:?}");
         assert_eq!((told[0].op.name, told[0].loc.line), ("arrayexpr", 3));
-        assert!(matches!(told[0].instead, Instead::Points(_)), "{told:?}");
+        assert!(matches!(told[0].instead, Instead::Loops(_)), "{told:?}");
         assert!(told[0].to_string().contains("not evenly spaced"), "{}", told[0]);
         assert_eq!(f.reference_steps(), []);
     }
@@ -131,7 +131,7 @@ entry:
         let f = compile(text, backend);
         let planned: Vec<_> = f.remarks().iter().map(|r| (r.op.name, r.loc.line)).collect();
         assert_eq!(planned, [("arrayexpr", 4)], "{backend:?}");
-        assert!(matches!(f.remarks()[0].instead, Instead::Points(_)), "{:?}", f.remarks());
+        assert!(matches!(f.remarks()[0].instead, Instead::Loops(_)), "{:?}", f.remarks());
         let (empty, full) = (Array2::<f64>::zeros((3, 0)), Array2::<f64>::ones((3, 2)));
         let k = Array1::from(vec![2i64, 0]);
         f.call(&[(&full).into(), (&k).into()]).unwrap();

@@ -127,7 +127,7 @@ fn steps_without_vectors_are_named() {
   } reduce (max f64) : f64[4, 4]";
     for (expr, dims, why) in [(planned, "4", "it has a guard"), (found, "4, 4", "not evenly spaced")] {
         let text = format!("func @f(%x: f64[12, 12]) -> f64[{dims}] {{\nentry:\n  %a = {expr}\n  ret %a\n}}\n");
-        told_once(&text, &["-", "--arg", "x=random:f64[12, 12]"], "one point at a time", why);
+        told_once(&text, &["-", "--arg", "x=random:f64[12, 12]"], "a loop program of", why);
     }
 }
 

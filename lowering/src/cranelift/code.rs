@@ -35,8 +35,8 @@ pub struct Code {
 pub enum Source {
     /// A kernel.
     Kernel(Box<Kernel>),
-    /// A loop program.
-    Program(Program),
+    /// A loop program, and the kernels that it calls.
+    Program(Program, Box<[Box<dyn CompiledKernel>]>),
 }
 
 impl Source {
@@ -44,7 +44,7 @@ impl Source {
     fn kernel(&self) -> Cow<'_, Kernel> {
         match self {
             Source::Kernel(kernel) => Cow::Borrowed(kernel),
-            Source::Program(program) => Cow::Owned(program.scalar_kernel()),
+            Source::Program(program, _) => Cow::Owned(program.scalar_kernel()),
         }
     }
 }
@@ -53,7 +53,7 @@ impl Cranelift {
     fn isa_for(&self, source: &Source) -> &OwnedTargetIsa {
         match source {
             Source::Kernel(_) => &self.isa,
-            Source::Program(_) => &self.optimizing,
+            Source::Program(..) => &self.optimizing,
         }
     }
 }
@@ -107,7 +107,10 @@ impl CompiledKernel for Code {
     fn schedule(&self) -> String {
         match &self.source {
             Source::Kernel(kernel) => Plan::new(kernel, self.codegen.features).describe(kernel),
-            Source::Program(_) => "one point after the other".to_string(),
+            Source::Program(_, kernels) => {
+                let own = kernels.iter().map(|kernel| kernel.schedule());
+                ["one point after the other".to_string()].into_iter().chain(own).collect::<Vec<_>>().join("; kernel: ")
+            }
         }
     }
 
@@ -158,7 +161,9 @@ fn function(codegen: &Cranelift, source: &Source, sites: &[Site]) -> Result<Cont
     let mut emitter = Emitter::new(builder, &kernel, &*codegen.isa, sites, codegen.features)?;
     match source {
         Source::Kernel(_) => emitter.kernel()?,
-        Source::Program(program) => emitter = ProgramEmitter::new(emitter, program, &kernel).emit()?,
+        Source::Program(program, kernels) => {
+            emitter = ProgramEmitter::new(emitter, (program, kernels), &kernel).emit()?;
+        }
     }
     emitter.b.finalize(codegen.isa.frontend_config());
     Ok(context)

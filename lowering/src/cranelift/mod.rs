@@ -10,6 +10,7 @@ mod fold;
 mod lanes;
 mod loops;
 mod memory;
+mod nest;
 mod parts;
 mod plan;
 mod program;
@@ -28,6 +29,7 @@ use crate::kernel::{CodeGen, CompiledKernel, Kernel, KernelError};
 use crate::program::Program;
 use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
+use std::sync::OnceLock;
 
 /// The code generator. Cheap to clone; make one and keep it, since finding out what the processor can do takes a while.
 #[derive(Clone)]
@@ -75,6 +77,12 @@ impl Cranelift {
         Ok(Cranelift { features: Features::of(&*isa), isa, optimizing })
     }
 
+    /// The one for this processor, made once.
+    pub(crate) fn shared() -> Result<&'static Cranelift, KernelError> {
+        static SHARED: OnceLock<Result<Cranelift, KernelError>> = OnceLock::new();
+        SHARED.get_or_init(Cranelift::new).as_ref().map_err(Clone::clone)
+    }
+
     /// The same, but for code without vectors: one point after the other.
     pub fn without_vectors(mut self) -> Self {
         self.features.vectors = false;
@@ -92,8 +100,25 @@ impl CodeGen for Cranelift {
         Ok(Box::new(code::Code::new(self, code::Source::Kernel(Box::new(kernel.clone())))?))
     }
     fn compile_program(&self, program: &Program) -> Result<Box<dyn CompiledKernel>, KernelError> {
+        self.compile_with(program, self)
+    }
+}
+
+impl Cranelift {
+    /// Compiles a loop program of which another code generator compiles the kernels.
+    pub(crate) fn compile_with(
+        &self,
+        program: &Program,
+        codegen: &dyn CodeGen,
+    ) -> Result<Box<dyn CompiledKernel>, KernelError> {
         program.verify()?;
-        Ok(Box::new(code::Code::new(self, code::Source::Program(program.clone()))?))
+        let mut kernels = Vec::new();
+        let program = program.outlined(&mut |kernel| {
+            kernels.push(codegen.compile(kernel).ok()?);
+            Some(kernels.len() - 1)
+        });
+        program.verify()?;
+        Ok(Box::new(code::Code::new(self, code::Source::Program(program, kernels.into()))?))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Loop programs to Cranelift IR, one point at a time.
+//! Loop programs to Cranelift IR, one point at a time; nests are calls of kernels.
 //!
 //! Local buffers of rank 0 are variables, which the frontend makes SSA values of. The address of an element
 //! of the caller is a base plus a term for each loop around the access; [`Prefix`] hoists the sum of the
@@ -6,8 +6,9 @@
 
 use super::emit::{ArgValues, Emitter, clif, fixed, plain};
 use super::memory::part_offset;
+use super::nest::NestFrame;
 use super::unsupported;
-use crate::kernel::{KInst, KOp, KValue, Kernel, KernelArgs, KernelError, Part, Status};
+use crate::kernel::{CompiledKernel, KInst, KOp, KValue, Kernel, KernelArgs, KernelError, Part, Status};
 use crate::program::{Condition, Linear, Location, Program, Stmt, Storage};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, StackSlot, Value, types};
@@ -18,7 +19,7 @@ use smallvec::SmallVec;
 use std::mem::offset_of;
 
 /// One number for each dim of a buffer.
-type PerDim = SmallVec<[i64; 3]>;
+pub(super) type PerDim = SmallVec<[i64; 3]>;
 
 /// The part of an address that is fixed within a loop: the constant positions, and for each loop around the
 /// access whose index is in a position its coefficients, outermost first.
@@ -45,7 +46,7 @@ enum Room {
 
 /// Emits a loop program.
 pub struct ProgramEmitter<'a> {
-    e: Emitter<'a>,
+    pub(super) e: Emitter<'a>,
     program: &'a Program,
     rooms: Vec<Room>,
     /// The bits of constants.
@@ -59,11 +60,19 @@ pub struct ProgramEmitter<'a> {
     addresses: FxHashMap<Prefix, Value>,
     /// Strides times coefficients, by buffer.
     steps: FxHashMap<(u32, PerDim), Value>,
+    /// The kernels of the program.
+    pub(super) kernels: &'a [Box<dyn CompiledKernel>],
+    /// Where the arguments of kernels are.
+    pub(super) frame: NestFrame,
 }
 
 impl<'a> ProgramEmitter<'a> {
     /// `e` is an emitter for the scalar instructions of the program.
-    pub fn new(e: Emitter<'a>, program: &'a Program, kernel: &Kernel) -> Self {
+    pub fn new(
+        e: Emitter<'a>,
+        (program, kernels): (&'a Program, &'a [Box<dyn CompiledKernel>]),
+        kernel: &Kernel,
+    ) -> Self {
         let constant = |inst: &KInst| if let KOp::Const(bits) = inst.op { Some((inst.first, bits)) } else { None };
         let reference = |(n, inst): (usize, &KInst)| matches!(inst.op, KOp::Reference(_)).then_some((inst.first, n));
         ProgramEmitter {
@@ -76,6 +85,8 @@ impl<'a> ProgramEmitter<'a> {
             prefixes: FxHashMap::default(),
             addresses: FxHashMap::default(),
             steps: FxHashMap::default(),
+            kernels,
+            frame: NestFrame::default(),
         }
     }
 
@@ -150,21 +161,8 @@ impl<'a> ProgramEmitter<'a> {
     fn collect(&mut self, stmts: &[Stmt], loops: &mut Vec<KValue>) -> Result<(), KernelError> {
         for stmt in stmts {
             match stmt {
-                Stmt::Load(_, location) | Stmt::Store(location, _) => {
-                    let Room::Caller(..) = self.rooms[location.buffer as usize] else { continue };
-                    let (mut prefix, rest) = split(location, loops);
-                    for (_, coefficients) in rest.iter().chain(&prefix.loops) {
-                        self.step(location.buffer, coefficients)?;
-                    }
-                    while let Some(&(innermost, _)) = prefix.loops.last() {
-                        let known = self.prefixes.entry(innermost).or_default();
-                        if !known.contains(&prefix) {
-                            known.push(prefix.clone());
-                        }
-                        prefix.loops.pop();
-                    }
-                    self.base(prefix)?;
-                }
+                Stmt::Load(_, location) | Stmt::Store(location, _) => self.access(location, loops)?,
+                Stmt::Nest(nest) => self.prepare(nest, loops)?,
                 Stmt::For(nest) => {
                     loops.push(nest.index);
                     self.collect(&nest.body, loops)?;
@@ -174,10 +172,27 @@ impl<'a> ProgramEmitter<'a> {
                     self.collect(&branch.then, loops)?;
                     self.collect(&branch.otherwise, loops)?;
                 }
-                Stmt::Inst(_) | Stmt::Fail => {}
+                Stmt::Inst(_) | Stmt::Local(_) | Stmt::Fail => {}
             }
         }
         Ok(())
+    }
+
+    /// Finds the prefixes of an access.
+    pub(super) fn access(&mut self, location: &Location, loops: &[KValue]) -> Result<(), KernelError> {
+        let Room::Caller(..) = self.rooms[location.buffer as usize] else { return Ok(()) };
+        let (mut prefix, rest) = split(location, loops);
+        for (_, coefficients) in rest.iter().chain(&prefix.loops) {
+            self.step(location.buffer, coefficients)?;
+        }
+        while let Some(&(innermost, _)) = prefix.loops.last() {
+            let known = self.prefixes.entry(innermost).or_default();
+            if !known.contains(&prefix) {
+                known.push(prefix.clone());
+            }
+            prefix.loops.pop();
+        }
+        self.base(prefix)
     }
 
     /// The address of a buffer's element at constant positions.
@@ -195,7 +210,7 @@ impl<'a> ProgramEmitter<'a> {
     }
 
     /// The sum of a buffer's strides times coefficients.
-    fn step(&mut self, buffer: u32, coefficients: &PerDim) -> Result<Value, KernelError> {
+    pub(super) fn step(&mut self, buffer: u32, coefficients: &PerDim) -> Result<Value, KernelError> {
         let key = (buffer, coefficients.clone());
         if let Some(&known) = self.steps.get(&key) {
             return Ok(known);
@@ -229,11 +244,13 @@ impl<'a> ProgramEmitter<'a> {
                 self.e.scalars[value.0 as usize] = Some(loaded);
                 Ok(())
             }
+            Stmt::Local(_) => Ok(()),
             Stmt::Store(location, value) => {
                 let value = self.value(*value)?;
                 self.store(location, value)
             }
-            Stmt::For(nest) => self.nest(nest),
+            Stmt::For(nest) => self.for_loop(nest),
+            Stmt::Nest(nest) => self.kernel_call(nest),
             Stmt::If(branch) => {
                 let condition = self.condition(&branch.condition)?;
                 let [then, otherwise, after] = [(); 3].map(|()| self.e.b.create_block());
@@ -259,14 +276,8 @@ impl<'a> ProgramEmitter<'a> {
         })
     }
 
-    fn nest(&mut self, nest: &crate::program::For) -> Result<(), KernelError> {
-        let lo = self.form(&nest.lo)?;
-        let mut hi = None;
-        for form in &nest.hi {
-            let bound = self.form(form)?;
-            hi = Some(hi.map_or(bound, |hi| self.e.b.ins().smin(hi, bound)));
-        }
-        let Some(hi) = hi else { return Err(unsupported("a loop without a bound")) };
+    fn for_loop(&mut self, nest: &crate::program::For) -> Result<(), KernelError> {
+        let (lo, hi) = (self.form(&nest.lo)?, self.least(&nest.hi)?);
         let (body, after) = (self.e.block([types::I64]), self.e.b.create_block());
         let some = self.e.icmp(IntCC::SignedLessThan, lo, hi);
         self.e.branch(some, (body, &[lo]), (after, &[]));
@@ -291,6 +302,16 @@ impl<'a> ProgramEmitter<'a> {
         self.e.branch(more, (body, &[next]), (after, &[]));
         self.e.b.switch_to_block(after);
         Ok(())
+    }
+
+    /// The least of some forms.
+    pub(super) fn least(&mut self, forms: &[Linear]) -> Result<Value, KernelError> {
+        let mut least = None;
+        for form in forms {
+            let form = self.form(form)?;
+            least = Some(least.map_or(form, |least| self.e.b.ins().smin(least, form)));
+        }
+        least.ok_or_else(|| unsupported("a loop without a bound"))
     }
 
     fn condition(&mut self, condition: &Condition) -> Result<Value, KernelError> {
@@ -330,7 +351,7 @@ impl<'a> ProgramEmitter<'a> {
         Ok(())
     }
 
-    fn value(&mut self, value: KValue) -> Result<Value, KernelError> {
+    pub(super) fn value(&mut self, value: KValue) -> Result<Value, KernelError> {
         match self.constants.get(&value) {
             Some(&bits) => Ok(self.e.constant(self.program.values[value.0 as usize], bits)),
             None => self.e.scalar(value),
@@ -338,7 +359,7 @@ impl<'a> ProgramEmitter<'a> {
     }
 
     /// The value of a form.
-    fn form(&mut self, form: &Linear) -> Result<Value, KernelError> {
+    pub(super) fn form(&mut self, form: &Linear) -> Result<Value, KernelError> {
         let mut sum = None;
         for &(value, coefficient) in form.terms() {
             let value = self.value(value)?;
@@ -383,7 +404,7 @@ impl<'a> ProgramEmitter<'a> {
     }
 
     /// The address of an element in memory: a base, and an offset in bytes.
-    fn address(&mut self, location: &Location) -> Result<(Value, i32), KernelError> {
+    pub(super) fn address(&mut self, location: &Location) -> Result<(Value, i32), KernelError> {
         let buffer = &self.program.buffers[location.buffer as usize];
         let part = part_offset(buffer.dtype, location.part);
         match self.rooms[location.buffer as usize].clone() {

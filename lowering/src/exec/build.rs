@@ -443,7 +443,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
                 (Meaning::Array(eval), Ok(codegen)) => {
                     let is_scheduled = data.op == ARRAYEXPR && data.attrs.str("schedule").is_some();
                     let ignored = if is_scheduled { "; its schedule is ignored" } else { "" };
-                    self.remark(data, Instead::Points(codegen), &format!("{why}{ignored}"));
+                    self.remark(data, Instead::Loops(codegen), &format!("{why}{ignored}"));
                     let exit = |v: &Value| self.exits.get(v).copied().filter(|_| self.func.ty(*v).is_array());
                     let exits = data.results.iter().map(exit).collect();
                     let equal = wrap_dot::to_be_equal(self.func, data);

@@ -135,7 +135,7 @@ impl Executable {
         let steps = functions.flat_map(|(f, func)| func.steps.iter().enumerate().map(move |(n, step)| (f, n, step)));
         let points = steps.filter_map(|(f, number, step)| {
             let (reason, codegen) = programs.get(&(f, step.inst))?;
-            Some((f, number, remark(f, step, Instead::Points(codegen), reason)))
+            Some((f, number, remark(f, step, Instead::Loops(codegen), reason)))
         });
         let mut all: Vec<_> = evaluated.chain(points).collect();
         all.sort_by_key(|(f, number, _)| (*f, *number));

@@ -175,8 +175,8 @@ pub enum Instead {
     Reference,
     /// A kernel by another code generator.
     CodeGen(&'static str),
-    /// A loop program that this code generator compiled, one point at a time.
-    Points(&'static str),
+    /// A loop program that this code generator compiled. Some of its loops compute one point at a time.
+    Loops(&'static str),
     /// Its kernel, which calls functions of one element.
     Calls,
     /// A step of its own, though a kernel makes what it packs.
@@ -204,7 +204,7 @@ impl fmt::Display for Remark {
         match self.instead {
             Instead::Reference => write!(f, "its reference meaning: {}", self.why),
             Instead::CodeGen(name) => write!(f, "{name}: {}", self.why),
-            Instead::Points(name) => write!(f, "loops of {name}, one point at a time: {}", self.why),
+            Instead::Loops(name) => write!(f, "a loop program of {name}: {}", self.why),
             Instead::Calls => write!(f, "calls for each element: {}", self.why),
             Instead::Apart => write!(f, "itself, after the kernel of its bools: {}", self.why),
         }

@@ -1,8 +1,8 @@
 //! Interprets loop programs, one statement after the other.
 
-use super::{computed, read, reference_results, write};
+use super::{Interpreted, computed, read, reference_results, write};
 use crate::kernel::{CompiledKernel, KInst, KOp, KValue, KernelArgs, Part};
-use crate::program::{Condition, Linear, Location, Program, Stmt, Storage};
+use crate::program::{Condition, Linear, Location, Nest, Program, Stmt, Storage};
 use rewright_ir::{EvalError, Scalar};
 use smallvec::SmallVec;
 
@@ -75,6 +75,7 @@ impl ProgramRun<'_> {
                     // SAFETY: passed on.
                     self.values[value.0 as usize] = unsafe { self.load(location) };
                 }
+                Stmt::Local(buffer) => self.clear(*buffer),
                 Stmt::Store(location, value) => {
                     // SAFETY: passed on.
                     unsafe { self.store(location, self.values[value.0 as usize]) };
@@ -96,6 +97,8 @@ impl ProgramRun<'_> {
                     // SAFETY: passed on.
                     unsafe { self.scope(if holds { &branch.then } else { &branch.otherwise }) }?;
                 }
+                // SAFETY: passed on.
+                Stmt::Nest(nest) => unsafe { self.nest(nest) },
                 Stmt::Fail => return Err(Stopped(None)),
             }
         }
@@ -117,6 +120,45 @@ impl ProgramRun<'_> {
             _ => self.values[first] = computed(inst, &args, self.code.program.values[first])?,
         }
         Ok(())
+    }
+
+    /// Interprets the kernel of a nest, which can't fail.
+    ///
+    /// # Safety
+    /// As [`CompiledKernel::call`].
+    unsafe fn nest(&self, nest: &Nest) {
+        let extent = |(lo, hi): &(Linear, SmallVec<[Linear; 1]>)| {
+            let lo = self.form(lo);
+            hi.iter().map(|hi| self.form(hi)).min().map_or(0, |hi| hi.saturating_sub(lo).max(0)) as u64
+        };
+        let extents: Vec<u64> = nest.bounds.iter().map(extent).collect();
+        if extents.contains(&0) {
+            return;
+        }
+        let (mut pointers, mut strides) = (Vec::new(), Vec::new());
+        for buffer in &nest.buffers {
+            // SAFETY: passed on.
+            pointers.push(unsafe { self.address(&buffer.first) });
+            let (_, first) = self.code.callers[buffer.first.buffer as usize].unwrap_or_default();
+            strides.extend(buffer.along.iter().map(|steps| {
+                // SAFETY: the caller promises a stride for each dim of each of its buffers.
+                let along =
+                    |(dim, step): (usize, &i64)| step.wrapping_mul(unsafe { *self.args.strides.add(first + dim) });
+                steps.iter().enumerate().map(along).fold(0, i64::wrapping_add)
+            }));
+        }
+        let params: Vec<u64> = nest.params.iter().map(|param| self.values[param.0 as usize].bits().0).collect();
+        let kernel = Interpreted { kernel: (*nest.kernel).clone(), levels: nest.kernel.levels() };
+        let kernel: &dyn CompiledKernel = &kernel;
+        // SAFETY: the kernel has these loops, buffers and parameters, as the program is verified; its points
+        // are elements that the loops of the program access.
+        unsafe { kernel.run(&extents, &pointers, &strides, &params) };
+    }
+
+    /// Makes the contents of a local buffer what no program expects.
+    fn clear(&mut self, buffer: u32) {
+        let odd = Scalar::from_bits(self.code.program.buffers[buffer as usize].dtype.real(), (0x5a, 0));
+        self.locals[buffer as usize].fill([odd; 2]);
     }
 
     fn form(&self, form: &Linear) -> i64 {

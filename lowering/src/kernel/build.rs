@@ -64,6 +64,14 @@ impl KernelBuilder {
         self.kernel.buffers.push(buffer);
         self.kernel.buffers.len() as u32 - 1
     }
+    /// Marks a buffer as one that the kernel writes, if it does.
+    pub fn mark_written(&mut self, buffer: u32, written: bool) {
+        self.kernel.buffers[buffer as usize].written |= written;
+    }
+    /// Whether a buffer is one that the kernel writes.
+    pub fn is_written(&self, buffer: u32) -> bool {
+        self.kernel.buffers[buffer as usize].written
+    }
     /// Adds a scalar parameter of a real dtype, and reads it.
     pub fn param(&mut self, dtype: DType) -> KValue {
         self.kernel.params.push(dtype);

@@ -47,9 +47,11 @@ impl ProgramBuilder {
         self.buffer(dtype, Storage::Caller { rank })
     }
 
-    /// Adds a local buffer.
+    /// Adds a local buffer, which exists to the end of the scope.
     pub fn local(&mut self, dtype: DType, extents: &[u32]) -> u32 {
-        self.buffer(dtype, Storage::Local { extents: extents.into() })
+        let buffer = self.buffer(dtype, Storage::Local { extents: extents.into() });
+        self.push(Stmt::Local(buffer));
+        buffer
     }
 
     fn buffer(&mut self, dtype: DType, storage: Storage) -> u32 {
@@ -136,7 +138,7 @@ impl ProgramBuilder {
         }
     }
 
-    /// The program.
+    /// The program, with invariant statements hoisted and loops split at the cuts of conditions.
     pub fn finish(mut self) -> Program {
         self.flush();
         let body = self.scopes.pop().map(|scope| scope.stmts).unwrap_or_default();
@@ -149,6 +151,11 @@ impl ProgramBuilder {
             values: Arc::new(kernel.values.iter().map(|value| value.dtype).collect()),
             body: Arc::new(body),
         };
+        program.hoist();
+        program.partition();
+        program.forward();
+        program.hoist();
+        program.fission();
         program.hoist();
         program
     }

@@ -7,7 +7,8 @@
 //!
 //! Tests that end the program, and loads of buffers that the program does not write, move out of loops, but
 //! not out of conditions. They stay behind a test that stays, since that may be why a load is in bounds. If
-//! the loop may have no iteration, they and the loop become a branch that runs only if it has.
+//! the loop may have no iteration, they and the loop become a branch that runs only if it has. A condition
+//! around the body of a loop that is the same for all iterations moves out of it (loop unswitching).
 
 use super::{Condition, For, If, Linear, Location, Program, Stmt, Storage};
 use crate::kernel::{KOp, KValue};
@@ -120,6 +121,12 @@ impl Hoister {
                     }
                 }
                 scope.may_fail |= inner.may_fail;
+                if guarded.is_empty()
+                    && let Some(condition) = self.unswitch(&mut nest, depth)
+                {
+                    let then = self.branch(vec![Stmt::For(nest)], depth, around, scope);
+                    return scope.inner.push(Stmt::If(If { condition, then, otherwise: Vec::new() }));
+                }
                 scope.inner.push(match guarded.is_empty() {
                     true => Stmt::For(nest),
                     false => {
@@ -139,8 +146,32 @@ impl Hoister {
                 scope.may_fail = true;
                 scope.inner.push(Stmt::Fail);
             }
-            Stmt::Store(..) => scope.inner.push(stmt),
+            Stmt::Local(_) | Stmt::Store(..) | Stmt::Nest(_) => scope.inner.push(stmt),
         }
+    }
+
+    /// The condition of a loop's body that holds for all iterations or for none: it moves out of the loop.
+    fn unswitch(&self, nest: &mut For, depth: u32) -> Option<Condition> {
+        let (last, before) = nest.body.split_last()?;
+        let is_total = |stmt: &Stmt| match stmt {
+            Stmt::Inst(inst) => !matches!(inst.op, KOp::Reference(_)),
+            Stmt::Load(..) => true,
+            _ => false,
+        };
+        let Stmt::If(If { condition, then: _, otherwise }) = last else { return None };
+        let is_outer = |value: &KValue| self.depths[value.0 as usize] <= depth;
+        let is_fixed = match condition {
+            Condition::Value(value) => is_outer(value),
+            Condition::NotNegative(forms) => {
+                forms.iter().all(|form| form.terms().iter().all(|(value, _)| is_outer(value)))
+            }
+        };
+        if !(is_fixed && otherwise.is_empty() && before.iter().all(is_total)) {
+            return None;
+        }
+        let Some(Stmt::If(If { condition, then, .. })) = nest.body.pop() else { return None };
+        nest.body.extend(then);
+        Some(condition)
     }
 
     /// The statements of a branch; instructions that move out of it are placed in this scope.
@@ -182,7 +213,12 @@ fn written_buffers(stmts: &[Stmt], written: &mut [bool]) {
                 written_buffers(&branch.then, written);
                 written_buffers(&branch.otherwise, written);
             }
-            Stmt::Inst(_) | Stmt::Load(..) | Stmt::Fail => {}
+            Stmt::Nest(nest) => {
+                for (buffer, own) in nest.buffers.iter().zip(&nest.kernel.buffers) {
+                    written[buffer.first.buffer as usize] |= own.written;
+                }
+            }
+            Stmt::Inst(_) | Stmt::Load(..) | Stmt::Local(_) | Stmt::Fail => {}
         }
     }
 }
@@ -231,7 +267,12 @@ fn remove_unused(stmts: &mut Vec<Stmt>, used: &mut [bool]) {
                 }
                 keep
             }
-            Stmt::Fail => true,
+            Stmt::Nest(nest) => {
+                nest.each_form(&mut |form| uses_of(form, &mut |v| used[v.0 as usize] = true));
+                nest.params.iter().for_each(|param| used[param.0 as usize] = true);
+                true
+            }
+            Stmt::Local(_) | Stmt::Fail => true,
         };
         if keep {
             kept.push(stmt);

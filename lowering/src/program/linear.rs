@@ -29,6 +29,17 @@ impl Linear {
         self.terms.is_empty().then_some(self.constant)
     }
 
+    /// The coefficient of a value, 0 if there is no such term.
+    pub fn coefficient(&self, value: KValue) -> i64 {
+        self.terms.iter().find(|(term, _)| *term == value).map_or(0, |&(_, coefficient)| coefficient)
+    }
+
+    /// The form with another one in place of a value.
+    pub fn with(&self, value: KValue, other: &Linear) -> Self {
+        let coefficient = self.coefficient(value);
+        self.clone().plus_term(value, coefficient.wrapping_neg()).plus_scaled(other, coefficient)
+    }
+
     /// `self + coefficient * value`.
     pub fn plus_term(mut self, value: KValue, coefficient: i64) -> Self {
         match self.terms.binary_search_by_key(&value, |&(known, _)| known) {

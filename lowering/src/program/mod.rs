@@ -11,15 +11,21 @@
 //! [`Stmt::Fail`] depend on the conditions around them.
 
 mod build;
+mod fission;
+mod forward;
 mod hoist;
 mod linear;
+mod outline;
+mod parallel;
+mod partition;
 mod print;
+mod rename;
 mod verify;
 
 pub use build::ProgramBuilder;
 pub use linear::Linear;
 
-use crate::kernel::{KInst, KValue, Part};
+use crate::kernel::{KInst, KValue, Kernel, Part};
 use rewright_ir::DType;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -55,7 +61,7 @@ pub enum Storage {
         /// The number of dims.
         rank: usize,
     },
-    /// In registers or on the stack, with these extents. Contents are undefined at first.
+    /// In registers or on the stack, with these extents. [`Stmt::Local`] says where it exists.
     Local {
         /// The extents.
         extents: SmallVec<[u32; 2]>,
@@ -81,12 +87,16 @@ pub enum Stmt {
     Inst(KInst),
     /// Defines a value as the element at a location.
     Load(KValue, Location),
+    /// From here to the end of the scope, a local buffer exists. Its contents are undefined.
+    Local(u32),
     /// Writes an element.
     Store(Location, KValue),
     /// A loop.
     For(For),
     /// A condition.
     If(If),
+    /// Loops that a kernel runs.
+    Nest(Box<Nest>),
     /// Ends the program: the operands of the call break a rule of the expression. The reference evaluator
     /// then finds the error.
     Fail,
@@ -114,6 +124,30 @@ pub struct If {
     pub then: Vec<Stmt>,
     /// Statements that run otherwise.
     pub otherwise: Vec<Stmt>,
+}
+
+/// A nest of loops that a kernel runs, in any order: the points are independent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Nest {
+    /// The number of the kernel among those of the program.
+    pub number: usize,
+    /// The kernel, which has an axis for each loop. It can't fail.
+    pub kernel: Arc<Kernel>,
+    /// The bounds of the loops, outermost first: the first index, and one past the last, the least of these.
+    pub bounds: SmallVec<[(Linear, SmallVec<[Linear; 1]>); 3]>,
+    /// The buffers of the kernel.
+    pub buffers: Vec<NestBuffer>,
+    /// The parameters of the kernel.
+    pub params: Vec<KValue>,
+}
+
+/// A buffer of a [`Nest`]'s kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NestBuffer {
+    /// The element at the first point.
+    pub first: Location,
+    /// For each loop, how far a step moves along each dim.
+    pub along: SmallVec<[SmallVec<[i64; 3]>; 3]>,
 }
 
 /// A condition.
@@ -151,6 +185,17 @@ impl Program {
     }
 }
 
+impl Nest {
+    /// Calls `f` with every form.
+    pub fn each_form(&self, f: &mut dyn FnMut(&Linear)) {
+        for (lo, hi) in &self.bounds {
+            f(lo);
+            hi.iter().for_each(&mut *f);
+        }
+        self.buffers.iter().flat_map(|buffer| &buffer.first.at).for_each(f);
+    }
+}
+
 fn each_inst<'a>(stmts: &'a [Stmt], f: &mut dyn FnMut(&'a KInst)) {
     for stmt in stmts {
         match stmt {
@@ -160,7 +205,7 @@ fn each_inst<'a>(stmts: &'a [Stmt], f: &mut dyn FnMut(&'a KInst)) {
                 each_inst(&branch.then, f);
                 each_inst(&branch.otherwise, f);
             }
-            Stmt::Load(..) | Stmt::Store(..) | Stmt::Fail => {}
+            Stmt::Load(..) | Stmt::Local(_) | Stmt::Store(..) | Stmt::Nest(_) | Stmt::Fail => {}
         }
     }
 }

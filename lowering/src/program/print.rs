@@ -10,7 +10,7 @@ impl fmt::Display for Program {
         for (number, buffer) in self.buffers.iter().enumerate() {
             match &buffer.storage {
                 Storage::Caller { rank } => writeln!(f, "buffer b{number}: {}, rank {rank}", buffer.dtype)?,
-                Storage::Local { extents } => writeln!(f, "local b{number}: {}{extents:?}", buffer.dtype)?,
+                Storage::Local { .. } => {}
             }
         }
         self.scope(f, &self.body, 0)
@@ -28,11 +28,14 @@ impl Program {
                     writeln!(f, "{}", inst_text(inst, dtype))?;
                 }
                 Stmt::Load(value, location) => writeln!(f, "{value:?} = load {location}")?,
+                Stmt::Local(number) => {
+                    let buffer = &self.buffers[*number as usize];
+                    let Storage::Local { extents } = &buffer.storage else { continue };
+                    writeln!(f, "local b{number}: {}{extents:?}", buffer.dtype)?;
+                }
                 Stmt::Store(location, value) => writeln!(f, "store {location}, {value:?}")?,
                 Stmt::For(nest) => {
-                    let hi: Vec<String> = nest.hi.iter().map(Linear::to_string).collect();
-                    let hi = if hi.len() == 1 { hi[0].clone() } else { format!("min({})", hi.join(", ")) };
-                    writeln!(f, "for {:?} in {}..{hi}:", nest.index, nest.lo)?;
+                    writeln!(f, "for {:?} in {}..{}:", nest.index, nest.lo, least(&nest.hi))?;
                     self.scope(f, &nest.body, depth + 1)?;
                 }
                 Stmt::If(branch) => {
@@ -43,11 +46,28 @@ impl Program {
                         self.scope(f, &branch.otherwise, depth + 1)?;
                     }
                 }
+                Stmt::Nest(nest) => {
+                    let bounds = nest.bounds.iter().map(|(lo, hi)| format!("{lo}..{}", least(hi)));
+                    let bounds: Vec<String> = bounds.collect();
+                    writeln!(f, "kernel {} over {}:", nest.number, bounds.join(", "))?;
+                    for (number, buffer) in nest.buffers.iter().enumerate() {
+                        writeln!(f, "{indent}  buffer {number}: {}, steps {:?}", buffer.first, buffer.along)?;
+                    }
+                    for (number, param) in nest.params.iter().enumerate() {
+                        writeln!(f, "{indent}  param {number}: {param:?}")?;
+                    }
+                }
                 Stmt::Fail => writeln!(f, "fail")?,
             }
         }
         Ok(())
     }
+}
+
+/// The least of some forms.
+fn least(forms: &[Linear]) -> String {
+    let forms: Vec<String> = forms.iter().map(Linear::to_string).collect();
+    if let [form] = &forms[..] { form.clone() } else { format!("min({})", forms.join(", ")) }
 }
 
 impl fmt::Display for Linear {

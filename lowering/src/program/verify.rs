@@ -1,6 +1,6 @@
 //! Well-formedness of loop programs.
 
-use super::{Condition, Linear, Location, Program, Stmt};
+use super::{Condition, Linear, Location, Nest, Program, Stmt, Storage};
 use crate::kernel::{KInst, KOp, KValue, Kernel, KernelError, Part, ValueInfo};
 use rewright_ir::DType;
 use std::sync::Arc;
@@ -11,7 +11,8 @@ impl Program {
     pub fn verify(&self) -> Result<(), KernelError> {
         self.scalar_kernel().verify()?;
         self.scalar_kernel().check_dtypes()?;
-        let mut verifier = ProgramVerifier { program: self, defined: vec![false; self.values.len()], inst: 0 };
+        let (defined, locals) = (vec![false; self.values.len()], vec![false; self.buffers.len()]);
+        let mut verifier = ProgramVerifier { program: self, defined, locals, inst: 0 };
         verifier.scope(&self.body)
     }
 
@@ -28,6 +29,8 @@ struct ProgramVerifier<'a> {
     program: &'a Program,
     /// The values that are defined in the open scopes.
     defined: Vec<bool>,
+    /// The local buffers that exist.
+    locals: Vec<bool>,
     /// The number of statements so far.
     inst: usize,
 }
@@ -38,7 +41,7 @@ impl ProgramVerifier<'_> {
     }
 
     fn scope(&mut self, stmts: &[Stmt]) -> Result<(), KernelError> {
-        let mut own = Vec::new();
+        let (mut own, mut own_locals) = (Vec::new(), Vec::new());
         for stmt in stmts {
             self.inst += 1;
             match stmt {
@@ -52,6 +55,14 @@ impl ProgramVerifier<'_> {
                 Stmt::Load(value, location) => {
                     self.location(location, *value)?;
                     self.define(*value, &mut own)?;
+                }
+                Stmt::Local(buffer) => {
+                    match self.program.buffers.get(*buffer as usize).map(|buffer| &buffer.storage) {
+                        Some(Storage::Local { .. }) if !self.locals[*buffer as usize] => {}
+                        _ => return self.fail(format!("buffer {buffer} is not local, or exists already")),
+                    }
+                    self.locals[*buffer as usize] = true;
+                    own_locals.push(*buffer);
                 }
                 Stmt::Store(location, value) => {
                     self.location(location, *value)?;
@@ -79,11 +90,36 @@ impl ProgramVerifier<'_> {
                     self.scope(&branch.then)?;
                     self.scope(&branch.otherwise)?;
                 }
+                Stmt::Nest(nest) => self.nest(nest)?,
                 Stmt::Fail => {}
             }
         }
         self.close(own);
+        own_locals.into_iter().for_each(|buffer| self.locals[buffer as usize] = false);
         Ok(())
+    }
+
+    fn nest(&self, nest: &Nest) -> Result<(), KernelError> {
+        let kernel = &nest.kernel;
+        if [nest.bounds.len(), nest.buffers.len(), nest.params.len()]
+            != [kernel.axes, kernel.buffers.len(), kernel.params.len()]
+        {
+            return self.fail("a nest does not have the loops, buffers and parameters of its kernel");
+        }
+        for (lo, hi) in &nest.bounds {
+            hi.iter().chain([lo]).try_for_each(|form| self.form(form))?;
+        }
+        for buffer in &nest.buffers {
+            let rank = self.program.rank(buffer.first.buffer);
+            if buffer.first.at.len() != rank || buffer.along.iter().any(|steps| steps.len() != rank) {
+                return self.fail(format!("a nest has other positions than {rank} for buffer {}", buffer.first.buffer));
+            }
+            buffer.first.at.iter().try_for_each(|form| self.form(form))?;
+        }
+        nest.params.iter().zip(&kernel.params).try_for_each(|(&param, &dtype)| {
+            self.is_defined(param)?;
+            self.has_dtype(param, dtype)
+        })
     }
 
     fn close(&mut self, own: Vec<KValue>) {
@@ -133,6 +169,9 @@ impl ProgramVerifier<'_> {
         let Some(buffer) = self.program.buffers.get(location.buffer as usize) else {
             return self.fail(format!("there is no buffer {}", location.buffer));
         };
+        if self.program.is_local(location.buffer) && !self.locals[location.buffer as usize] {
+            return self.fail(format!("local buffer {} is used outside of its scope", location.buffer));
+        }
         let rank = self.program.rank(location.buffer);
         if location.at.len() != rank {
             return self.fail(format!("{} positions for {rank} dims of buffer {}", location.at.len(), location.buffer));

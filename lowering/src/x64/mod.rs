@@ -54,7 +54,9 @@ mod tree;
 
 pub use level::Level;
 
+use crate::cranelift::Cranelift;
 use crate::kernel::{CodeGen, CompiledKernel, Kernel, KernelError};
+use crate::program::Program;
 
 /// The code generator.
 #[derive(Clone, Copy, Debug)]
@@ -92,6 +94,10 @@ impl CodeGen for X64 {
         kernel.verify()?;
         kernel.check_dtypes()?;
         Ok(Box::new(code::Code::new(self.level, kernel)?))
+    }
+    /// The nests of the program are kernels of this code generator; `cranelift` compiles what is around them.
+    fn compile_program(&self, program: &Program) -> Result<Box<dyn CompiledKernel>, KernelError> {
+        Cranelift::shared()?.compile_with(program, self)
     }
 }
 

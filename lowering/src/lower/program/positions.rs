@@ -19,27 +19,26 @@ impl ProgramLowering<'_> {
         let buffer = self.buffer(ProgramBuffer::Arg(arg), dtype, operand.index.len());
         let mut at: SmallVec<[Linear; 3]> = SmallVec::new();
         let mut padded: Vec<(Condition, Scalar)> = Vec::new();
+        // Dims whose positions move where they are out of bounds, which are affine.
+        let mut moved: SmallVec<[(usize, KValue, Mode); 2]> = SmallVec::new();
         for (dim, index) in operand.index.iter().enumerate() {
             let extent = self.param(ProgramParam::ArgExtent(arg, dim));
             let wraps = index.mode == Mode::Wrap;
             let position = self.position(&index.expr, extent, wraps)?;
+            let is_affine = matches!(index.expr, IndexExpr::Affine(_));
             at.push(match index.mode {
                 // Checked once for each call; the others by its ranges, or here.
                 Mode::Broadcast => position,
                 Mode::Proved if is_plain(&index.expr) => position,
                 Mode::Proved | Mode::Check => self.in_bounds(position, extent, is_read_from_array(&index.expr))?,
-                Mode::Clamp => {
+                Mode::Clamp | Mode::Wrap => {
                     self.not_empty(extent)?;
-                    let position = self.b.value(&position);
-                    let [zero, one] = [0, 1].map(|n| self.cx().int(DType::I64, n));
-                    let last = self.cx().sub(extent, one);
-                    let low = self.b.k.binary(Binary::Max, position, zero);
-                    self.b.k.binary(Binary::Min, low, last).into()
-                }
-                Mode::Wrap => {
-                    self.not_empty(extent)?;
-                    let position = self.b.value(&position);
-                    self.euclidean_remainder(position, extent).into()
+                    if is_affine {
+                        moved.push((dim, extent, index.mode));
+                        position
+                    } else {
+                        self.moved(&position, extent, index.mode)
+                    }
                 }
                 Mode::Pad(value) => {
                     padded.push((inside(&position, extent), value));
@@ -47,15 +46,45 @@ impl ProgramLowering<'_> {
                 }
             });
         }
-        if padded.is_empty() {
+        if padded.is_empty() && moved.is_empty() {
             return Ok(self.load(buffer, dtype, &at));
         }
         let slot = self.b.local(dtype, &[]);
         self.read_padded(&padded, slot, &mut |this| {
-            let element = this.load(buffer, dtype, &at);
-            this.store(slot, &[], element);
+            let read = |this: &mut Self, at: &[Linear]| {
+                let element = this.load(buffer, dtype, at);
+                this.store(slot, &[], element);
+                Ok(())
+            };
+            if moved.is_empty() {
+                return read(this, &at);
+            }
+            let forms = moved.iter().flat_map(|&(dim, extent, _)| inside_forms(&at[dim], extent));
+            this.when(
+                Condition::NotNegative(forms.collect()),
+                |this| read(this, &at),
+                |this| {
+                    let mut at = at.clone();
+                    for &(dim, extent, mode) in &moved {
+                        at[dim] = this.moved(&at[dim], extent, mode);
+                    }
+                    read(this, &at)
+                },
+            )
         })?;
         Ok(self.load(slot, dtype, &[]))
+    }
+
+    /// A position that `clamp` or `wrap` moves into a dim that is not empty.
+    fn moved(&mut self, position: &Linear, extent: KValue, mode: Mode) -> Linear {
+        let position = self.b.value(position);
+        if mode == Mode::Wrap {
+            return self.euclidean_remainder(position, extent).into();
+        }
+        let [zero, one] = [0, 1].map(|n| self.cx().int(DType::I64, n));
+        let last = self.cx().sub(extent, one);
+        let low = self.b.k.binary(Binary::Max, position, zero);
+        self.b.k.binary(Binary::Min, low, last).into()
     }
 
     /// Stores the padding of the first dim whose position is out of bounds, or else runs `element`.
@@ -63,12 +92,9 @@ impl ProgramLowering<'_> {
         &mut self,
         padded: &[(Condition, Scalar)],
         slot: u32,
-        element: &mut dyn FnMut(&mut Self),
+        element: &mut dyn FnMut(&mut Self) -> Result<(), NotLowered>,
     ) -> Result<(), NotLowered> {
-        let Some(((condition, value), rest)) = padded.split_first() else {
-            element(self);
-            return Ok(());
-        };
+        let Some(((condition, value), rest)) = padded.split_first() else { return element(self) };
         self.when(
             condition.clone(),
             |this| this.read_padded(rest, slot, element),
@@ -167,8 +193,12 @@ impl ProgramLowering<'_> {
 
 /// `0 <= position < extent`.
 fn inside(position: &Linear, extent: KValue) -> Condition {
-    let below = Linear::from(extent).plus(-1).minus(position);
-    Condition::NotNegative(SmallVec::from_iter([position.clone(), below]))
+    Condition::NotNegative(inside_forms(position, extent).into_iter().collect())
+}
+
+/// Forms that are at least 0 if `0 <= position < extent`.
+fn inside_forms(position: &Linear, extent: KValue) -> [Linear; 2] {
+    [position.clone(), Linear::from(extent).plus(-1).minus(position)]
 }
 
 /// True for a position that is just an axis.

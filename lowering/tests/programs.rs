@@ -1,0 +1,102 @@
+//! Loop programs: how loops are split at the cuts of conditions, and which nests become kernels.
+
+use rewright_ir::Type;
+use rewright_ir::text::parse_module;
+use rewright_lowering::internals::program::{Checks, Program, lower_program};
+
+/// The program of the first `arrayexpr` of a function.
+fn program(text: &str) -> Program {
+    let module = parse_module(text, "given").unwrap_or_else(|errors| panic!("{:.2000}", errors.render(false)));
+    let func = module.functions().next().expect("a function");
+    let mut insts = func.blocks().flat_map(|block| func.insts(block));
+    let data = insts.find_map(|inst| Some(func.inst(inst)).filter(|data| data.attrs.expr().is_some())).expect("a node");
+    let types: Vec<Type> = data.args.iter().map(|&arg| func.ty(arg).clone()).collect();
+    let expr = data.attrs.expr().expect("a node");
+    lower_program(expr, &types, Checks::default()).expect("valid").program
+}
+
+fn of(expr: &str, args: &str, result: &str) -> Program {
+    program(&format!("func @f({args}) -> {result} {{\nentry:\n  %0 = {expr} : {result}\n  ret %0\n}}\n"))
+}
+
+/// The program with kernels in place of nests, as text; the names of values are left out.
+fn outlined(program: &Program) -> String {
+    let text = program.outlined(&mut |_| Some(0)).to_string();
+    text.lines().filter(|line| !line.contains(" = ")).map(|line| format!("{line}\n")).collect()
+}
+
+fn loops(text: &str) -> usize {
+    text.lines().filter(|line| line.trim_start().starts_with("for ")).count()
+}
+
+fn conditions(text: &str) -> usize {
+    text.lines().filter(|line| line.trim_start().starts_with("if ")).count()
+}
+
+fn kernels(text: &str) -> usize {
+    text.lines().filter(|line| line.trim_start().starts_with("kernel ")).count()
+}
+
+#[test]
+fn the_interior_of_a_padded_read_has_no_condition() {
+    let body = "{\n    yield x\n  }";
+    let copy = of(&format!("arrayexpr [i: n] (x = %x[pad(i - 1, 0.0)]) {body}"), "%x: f64[n]", "f64[n]");
+    let text = outlined(&copy);
+    // The border is filled, the interior is copied.
+    assert_eq!((loops(&text), conditions(&text), kernels(&text)), (1, 0, 2), "{text}");
+}
+
+#[test]
+fn a_triangle_is_a_kernel_for_each_row() {
+    let guarded = "arrayexpr [i: n, j: n] where j <= i (x = %x[i, j]) {\n    yield x\n  } into ([i, j] fill 0.0)";
+    let text = outlined(&of(guarded, "%x: f64[n, n]", "f64[n, n]"));
+    assert_eq!((loops(&text), conditions(&text), kernels(&text)), (1, 0, 1), "{text}");
+}
+
+#[test]
+fn the_interior_of_a_stencil_is_one_kernel() {
+    for mode in ["clamp", "wrap"] {
+        let reads = format!("(a = %x[{mode}(i - 1), j], b = %x[i, {mode}(j + 1)])");
+        let stencil = format!("arrayexpr [i: n, j: m] {reads} {{\n    t0 = add a, b\n    yield t0\n  }}");
+        let text = outlined(&of(&stencil, "%x: f64[n, m]", "f64[n, m]"));
+        let whole =
+            text.lines().filter(|line| line.trim_start().starts_with("kernel ") && line.matches("..").count() == 2);
+        assert_eq!(whole.count(), 1, "{text}");
+    }
+}
+
+#[test]
+fn a_convolution_with_few_weights_is_split_along_each_axis() {
+    let reads = "(x = %x[pad(i + a - 1, 0.0), pad(j + b - 1, 0.0)], w = %w[a, b])";
+    let convolution = format!(
+        "arrayexpr [i: n, j: m, a: reduce 3, b: reduce 3] {reads} {{\n    t0 = mul x, w\n    yield t0\n  }} reduce (sum f64)"
+    );
+    let text = outlined(&of(&convolution, "%x: f64[n, m], %w: f64[3, 3]", "f64[n, m]"));
+    assert_eq!(kernels(&text), 1, "{text}");
+    assert!(
+        text.lines().any(|line| line.trim_start().starts_with("kernel ") && line.matches("..").count() == 2),
+        "{text}"
+    );
+}
+
+#[test]
+fn gathered_and_scattered_rows_are_kernels() {
+    let gathered = "arrayexpr [i: n, j: m] (x = %x[gather(%p[i]), j]) {\n    yield x\n  }";
+    let scattered =
+        "arrayexpr [i: n, j: m] (x = %x[i, j]) {\n    yield x\n  } into ([gather(%p[i]), j] fill 0.0 combine sum)";
+    for (expr, result) in [(gathered, "f64[n, m]"), (scattered, "f64[7, m]")] {
+        let text = outlined(&of(expr, "%x: f64[n, m], %p: i64[n]", result));
+        assert_eq!((loops(&text), kernels(&text)), (1, 1), "{text}");
+    }
+}
+
+#[test]
+fn loops_that_write_an_element_twice_are_no_kernels() {
+    let last = "arrayexpr [i: n, j: m] (x = %x[i, j]) {\n    yield x\n  } into ([i] fill 0.0 last)";
+    let sum = "arrayexpr [i: n, j: m] (x = %x[i, j]) {\n    yield x\n  } into ([i] fill 0.0 combine sum)";
+    let overlap = "arrayexpr [i: n, j: 9] (x = %x[i, j]) {\n    yield x\n  } into ([i + j] fill 0.0 last)";
+    for expr in [last, sum, overlap] {
+        let text = outlined(&of(expr, "%x: f64[n, m]", "f64[n]"));
+        assert_eq!(kernels(&text), 0, "{text}");
+    }
+}
