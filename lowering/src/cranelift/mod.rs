@@ -117,6 +117,7 @@ impl Cranelift {
             kernels.push(codegen.compile(kernel).ok()?);
             Some(kernels.len() - 1)
         });
+        let program = program.expanded();
         program.verify()?;
         Ok(Box::new(code::Code::new(self, code::Source::Program(program, kernels.into()))?))
     }

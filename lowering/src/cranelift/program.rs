@@ -172,7 +172,7 @@ impl<'a> ProgramEmitter<'a> {
                     self.collect(&branch.then, loops)?;
                     self.collect(&branch.otherwise, loops)?;
                 }
-                Stmt::Inst(_) | Stmt::Local(_) | Stmt::Fail => {}
+                Stmt::Inst(_) | Stmt::Local(_) | Stmt::Reduce(_) | Stmt::Combine(_) | Stmt::Fail => {}
             }
         }
         Ok(())
@@ -245,6 +245,7 @@ impl<'a> ProgramEmitter<'a> {
                 Ok(())
             }
             Stmt::Local(_) => Ok(()),
+            Stmt::Reduce(_) | Stmt::Combine(_) => Err(unsupported("a reduction that is not expanded")),
             Stmt::Store(location, value) => {
                 let value = self.value(*value)?;
                 self.store(location, value)

@@ -26,7 +26,9 @@ impl CodeGen for Interp {
     }
     fn compile_program(&self, program: &Program) -> Result<Box<dyn CompiledKernel>, KernelError> {
         program.verify()?;
-        Ok(Box::new(program::InterpretedProgram::new(program)))
+        let program = program.expanded();
+        program.verify()?;
+        Ok(Box::new(program::InterpretedProgram::new(&program)))
     }
 }
 

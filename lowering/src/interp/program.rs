@@ -99,7 +99,8 @@ impl ProgramRun<'_> {
                 }
                 // SAFETY: passed on.
                 Stmt::Nest(nest) => unsafe { self.nest(nest) },
-                Stmt::Fail => return Err(Stopped(None)),
+                // Reductions are expanded before.
+                Stmt::Reduce(_) | Stmt::Combine(_) | Stmt::Fail => return Err(Stopped(None)),
             }
         }
         Ok(())

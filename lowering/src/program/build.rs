@@ -77,6 +77,41 @@ impl ProgramBuilder {
         self.push(Stmt::Fail);
     }
 
+    /// Appends statements around a body: a loop over `lo..hi`.
+    pub fn for_each(&mut self, lo: Linear, hi: &[Linear], body: impl FnOnce(&mut Self, Linear)) {
+        let index = self.open_loop();
+        body(self, index.into());
+        self.close_loop(index, lo, hi);
+    }
+
+    /// Appends statements that run if a condition holds, and others that run if it does not.
+    pub fn when(&mut self, condition: Condition, then: impl FnOnce(&mut Self), otherwise: impl FnOnce(&mut Self)) {
+        self.open();
+        then(self);
+        let then = self.close();
+        self.open();
+        otherwise(self);
+        let otherwise = self.close();
+        self.branch(condition, then, otherwise);
+    }
+
+    /// Appends statements that run if all conditions hold.
+    pub fn when_all(&mut self, conditions: Vec<Condition>, body: impl FnOnce(&mut Self)) {
+        let Some((first, rest)) = conditions.split_first() else { return body(self) };
+        self.open();
+        body(self);
+        let inner = self.close();
+        let nested = rest.iter().rev().fold(inner, |then, condition| {
+            vec![Stmt::If(If { condition: condition.clone(), then, otherwise: Vec::new() })]
+        });
+        self.branch(first.clone(), nested, Vec::new());
+    }
+
+    /// The declaration of a buffer.
+    pub fn buffer_decl(&self, buffer: u32) -> BufferDecl {
+        self.buffers[buffer as usize].clone()
+    }
+
     /// Opens a scope, to which the statements that follow belong.
     pub fn open(&mut self) {
         self.flush();
@@ -138,6 +173,23 @@ impl ProgramBuilder {
         }
     }
 
+    /// A program whose values and buffers are those of another one, so far without statements.
+    pub fn resume(program: &Program) -> Self {
+        let mut b = ProgramBuilder::new();
+        program.values.iter().for_each(|&dtype| {
+            b.k.undefined(dtype, 0);
+        });
+        b.buffers.clone_from(&program.buffers);
+        b
+    }
+
+    /// The program of which this one was resumed, with this body.
+    pub fn finish_with(self, program: &Program, body: Vec<Stmt>) -> Program {
+        let values = self.k.finish().values.iter().map(|value| value.dtype).collect();
+        let (buffers, params) = (self.buffers, program.params.clone());
+        Program { buffers, params, values: Arc::new(values), body: Arc::new(body) }
+    }
+
     /// The program, with invariant statements hoisted and loops split at the cuts of conditions.
     pub fn finish(mut self) -> Program {
         self.flush();
@@ -160,7 +212,8 @@ impl ProgramBuilder {
         program
     }
 
-    fn push(&mut self, stmt: Stmt) {
+    /// Appends a statement.
+    pub fn push(&mut self, stmt: Stmt) {
         self.flush();
         if let Some(scope) = self.scopes.last_mut() {
             scope.stmts.push(stmt);

@@ -5,7 +5,7 @@
 //! need them.
 
 use super::parallel::{each_access, locals};
-use super::{For, If, Location, Program, Stmt};
+use super::{For, If, Program, Stmt};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
@@ -52,19 +52,18 @@ impl Program {
         }
         // Elements that are loaded before the loops must not change in them.
         let mut written = FxHashSet::default();
-        each_access(&nest.body, &mut |location, is_store| {
+        each_access(&nest.body, &mut |buffer, _, is_store| {
             if is_store {
-                written.insert(location.buffer);
+                written.insert(buffer);
             }
         });
         let is_fixed =
             |stmt: &&Stmt| if let Stmt::Load(_, from) = stmt { !written.contains(&from.buffer) } else { true };
         // Nor can a local buffer take values from a loop to the next one.
-        let is_local = |location: &&Location| self.is_local(location.buffer);
         let crosses = |inner: &&Stmt| {
             let (own, mut crosses) = (locals(std::slice::from_ref(*inner)), false);
-            each_access(std::slice::from_ref(*inner), &mut |location, _| {
-                crosses |= is_local(&location) && !own.contains(&location.buffer);
+            each_access(std::slice::from_ref(*inner), &mut |buffer, _, _| {
+                crosses |= self.is_local(buffer) && !own.contains(&buffer);
             });
             crosses
         };
@@ -94,7 +93,7 @@ impl For {
                 loops += 1;
                 loops == 1 && inner.is_straight()
             }
-            Stmt::If(_) | Stmt::Nest(_) | Stmt::Fail => false,
+            Stmt::If(_) | Stmt::Reduce(_) | Stmt::Combine(_) | Stmt::Nest(_) | Stmt::Fail => false,
         })
     }
 }

@@ -7,6 +7,7 @@
 
 use super::{Condition, Linear, Location, Program, Stmt, Storage};
 use crate::kernel::{KValue, Part};
+use crate::scalar::Elem;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -82,6 +83,20 @@ impl Forwarder {
                 forget_written(&branch.then, known);
                 forget_written(&branch.otherwise, known);
             }
+            Stmt::Reduce(reduce) => {
+                reduce.points.iter_mut().for_each(|form| *form = self.form(form));
+                forget_written(&reduce.body, known);
+                self.scope(&mut reduce.body, &mut known.clone());
+                for (accumulator, total) in &mut reduce.accumulators {
+                    self.scope(&mut accumulator.body, &mut FxHashMap::default());
+                    accumulator.both.iter_mut().for_each(|elem| *elem = self.elem(*elem));
+                    for buffer in total.all() {
+                        self.loaded[buffer as usize] = true;
+                        known.retain(|(known, _), _| *known != buffer);
+                    }
+                }
+            }
+            Stmt::Combine(items) => items.iter_mut().for_each(|item| *item = self.elem(*item)),
             Stmt::Nest(nest) => {
                 for (lo, hi) in &mut nest.bounds {
                     hi.iter_mut().chain([lo]).for_each(|form| *form = self.form(form));
@@ -96,6 +111,10 @@ impl Forwarder {
 
     fn real(&self, value: KValue) -> KValue {
         self.alias.get(&value).copied().unwrap_or(value)
+    }
+
+    fn elem(&self, Elem { dtype, re, im }: Elem) -> Elem {
+        Elem { dtype, re: self.real(re), im: im.map(|im| self.real(im)) }
     }
 
     fn form(&self, form: &Linear) -> Linear {
@@ -120,7 +139,12 @@ fn forget_written(stmts: &[Stmt], known: &mut FxHashMap<Slot, KValue>) {
                 forget_written(&branch.then, known);
                 forget_written(&branch.otherwise, known);
             }
-            Stmt::Inst(_) | Stmt::Load(..) | Stmt::Local(_) | Stmt::Nest(_) | Stmt::Fail => {}
+            Stmt::Reduce(reduce) => {
+                forget_written(&reduce.body, known);
+                let totals: Vec<u32> = reduce.accumulators.iter().flat_map(|(_, total)| total.all()).collect();
+                known.retain(|(buffer, _), _| !totals.contains(buffer));
+            }
+            Stmt::Inst(_) | Stmt::Load(..) | Stmt::Local(_) | Stmt::Combine(_) | Stmt::Nest(_) | Stmt::Fail => {}
         }
     }
 }
@@ -136,7 +160,11 @@ fn remove_dead(stmts: &mut Vec<Stmt>, is_dead: &dyn Fn(u32) -> bool) {
                 remove_dead(&mut branch.then, is_dead);
                 remove_dead(&mut branch.otherwise, is_dead);
             }
-            Stmt::Inst(_) | Stmt::Load(..) | Stmt::Nest(_) | Stmt::Fail => {}
+            Stmt::Reduce(reduce) => {
+                remove_dead(&mut reduce.body, is_dead);
+                reduce.accumulators.iter_mut().for_each(|(own, _)| remove_dead(&mut own.body, is_dead));
+            }
+            Stmt::Inst(_) | Stmt::Load(..) | Stmt::Combine(_) | Stmt::Nest(_) | Stmt::Fail => {}
         }
         true
     });

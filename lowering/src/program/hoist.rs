@@ -12,6 +12,7 @@
 
 use super::{Condition, For, If, Linear, Location, Program, Stmt, Storage};
 use crate::kernel::{KOp, KValue};
+use crate::scalar::Elem;
 use std::sync::Arc;
 
 impl Program {
@@ -102,40 +103,16 @@ impl Hoister {
                 self.depths[nest.index.0 as usize] = depth + 1;
                 let inner = self.scope(std::mem::take(&mut nest.body), depth + 1, Around::Loop);
                 nest.body = inner.inner;
-                // Only scalar instructions may run for a loop without iterations.
-                let (mut guarded, mut defined): (Vec<Stmt>, Vec<KValue>) = (Vec::new(), Vec::new());
-                for stmt in inner.outer {
-                    match &stmt {
-                        _ if nest.has_iterations() => self.place(stmt, depth, around, scope),
-                        Stmt::Inst(inst) if !inst.args.iter().any(|arg| defined.contains(arg)) => {
-                            self.place(stmt, depth, around, scope);
-                        }
-                        _ => {
-                            match &stmt {
-                                Stmt::Inst(inst) => defined.push(inst.first),
-                                Stmt::Load(value, _) => defined.push(*value),
-                                _ => scope.may_fail = true,
-                            }
-                            guarded.push(stmt);
-                        }
-                    }
-                }
-                scope.may_fail |= inner.may_fail;
+                let ends: Vec<Linear> = nest.hi.iter().map(|hi| hi.clone().plus(-1).minus(&nest.lo)).collect();
+                let hoisted = Hoisted { outer: inner.outer, inner: Vec::new(), may_fail: inner.may_fail };
+                let guarded = self.place_outer(hoisted, &ends, (depth, around), scope);
                 if guarded.is_empty()
                     && let Some(condition) = self.unswitch(&mut nest, depth)
                 {
                     let then = self.branch(vec![Stmt::For(nest)], depth, around, scope);
                     return scope.inner.push(Stmt::If(If { condition, then, otherwise: Vec::new() }));
                 }
-                scope.inner.push(match guarded.is_empty() {
-                    true => Stmt::For(nest),
-                    false => {
-                        let forms = nest.hi.iter().map(|hi| hi.clone().plus(-1).minus(&nest.lo)).collect();
-                        guarded.push(Stmt::For(nest));
-                        let condition = Condition::NotNegative(forms);
-                        Stmt::If(If { condition, then: guarded, otherwise: Vec::new() })
-                    }
-                });
+                scope.inner.push(around_loop(Stmt::For(nest), guarded, ends));
             }
             Stmt::If(If { condition, then, otherwise }) => {
                 let then = self.branch(then, depth, around, scope);
@@ -146,8 +123,49 @@ impl Hoister {
                 scope.may_fail = true;
                 scope.inner.push(Stmt::Fail);
             }
-            Stmt::Local(_) | Stmt::Store(..) | Stmt::Nest(_) => scope.inner.push(stmt),
+            Stmt::Reduce(mut reduce) => {
+                self.depths[reduce.index.0 as usize] = depth + 1;
+                let inner = self.scope(std::mem::take(&mut reduce.body), depth + 1, Around::Loop);
+                reduce.body = inner.inner;
+                let ends: Vec<Linear> = reduce.points.iter().map(|points| points.clone().plus(-1)).collect();
+                let hoisted = Hoisted { outer: inner.outer, inner: Vec::new(), may_fail: inner.may_fail };
+                let guarded = self.place_outer(hoisted, &ends, (depth, around), scope);
+                scope.inner.push(around_loop(Stmt::Reduce(reduce), guarded, ends));
+            }
+            Stmt::Local(_) | Stmt::Store(..) | Stmt::Combine(_) | Stmt::Nest(_) => scope.inner.push(stmt),
         }
+    }
+
+    /// Places the statements that move out of a loop, and returns those that may only run if the loop has an
+    /// iteration: if these forms are at least 0.
+    fn place_outer(
+        &mut self,
+        inner: Hoisted,
+        ends: &[Linear],
+        (depth, around): (u32, Around),
+        scope: &mut Hoisted,
+    ) -> Vec<Stmt> {
+        let has_iterations = ends.iter().all(|end| end.as_constant().is_some_and(|end| end >= 0));
+        // Only scalar instructions may run for a loop without iterations.
+        let (mut guarded, mut defined): (Vec<Stmt>, Vec<KValue>) = (Vec::new(), Vec::new());
+        for stmt in inner.outer {
+            match &stmt {
+                _ if has_iterations => self.place(stmt, depth, around, scope),
+                Stmt::Inst(inst) if !inst.args.iter().any(|arg| defined.contains(arg)) => {
+                    self.place(stmt, depth, around, scope);
+                }
+                _ => {
+                    match &stmt {
+                        Stmt::Inst(inst) => defined.push(inst.first),
+                        Stmt::Load(value, _) => defined.push(*value),
+                        _ => scope.may_fail = true,
+                    }
+                    guarded.push(stmt);
+                }
+            }
+        }
+        scope.may_fail |= inner.may_fail;
+        guarded
     }
 
     /// The condition of a loop's body that holds for all iterations or for none: it moves out of the loop.
@@ -189,12 +207,13 @@ impl Hoisted {
     }
 }
 
-impl For {
-    /// True if it is known to have an iteration.
-    fn has_iterations(&self) -> bool {
-        let least = self.hi.iter().map(Linear::as_constant).min();
-        self.lo.as_constant().zip(least.flatten()).is_some_and(|(lo, hi)| lo < hi)
+/// A loop, after statements that run if the loop has an iteration: if these forms are at least 0.
+fn around_loop(stmt: Stmt, mut guarded: Vec<Stmt>, ends: Vec<Linear>) -> Stmt {
+    if guarded.is_empty() {
+        return stmt;
     }
+    guarded.push(stmt);
+    Stmt::If(If { condition: Condition::NotNegative(ends.into()), then: guarded, otherwise: Vec::new() })
 }
 
 impl If {
@@ -218,7 +237,8 @@ fn written_buffers(stmts: &[Stmt], written: &mut [bool]) {
                     written[buffer.first.buffer as usize] |= own.written;
                 }
             }
-            Stmt::Inst(_) | Stmt::Load(..) | Stmt::Local(_) | Stmt::Fail => {}
+            Stmt::Reduce(reduce) => written_buffers(&reduce.body, written),
+            Stmt::Inst(_) | Stmt::Load(..) | Stmt::Local(_) | Stmt::Combine(_) | Stmt::Fail => {}
         }
     }
 }
@@ -270,6 +290,15 @@ fn remove_unused(stmts: &mut Vec<Stmt>, used: &mut [bool]) {
             Stmt::Nest(nest) => {
                 nest.each_form(&mut |form| uses_of(form, &mut |v| used[v.0 as usize] = true));
                 nest.params.iter().for_each(|param| used[param.0 as usize] = true);
+                true
+            }
+            Stmt::Reduce(reduce) => {
+                remove_unused(&mut reduce.body, used);
+                reduce.points.iter().for_each(|form| uses_of(form, &mut |v| used[v.0 as usize] = true));
+                !reduce.body.is_empty()
+            }
+            Stmt::Combine(items) => {
+                items.iter().flat_map(Elem::parts).for_each(uses);
                 true
             }
             Stmt::Local(_) | Stmt::Fail => true,

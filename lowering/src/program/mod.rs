@@ -11,21 +11,27 @@
 //! [`Stmt::Fail`] depend on the conditions around them.
 
 mod build;
+mod expand;
 mod fission;
 mod forward;
 mod hoist;
 mod linear;
+mod order;
 mod outline;
 mod parallel;
 mod partition;
 mod print;
+mod reduce;
 mod rename;
+mod replay;
 mod verify;
 
 pub use build::ProgramBuilder;
 pub use linear::Linear;
+pub use reduce::{Accumulator, Reduce, Slots, Tree, Tuple};
 
 use crate::kernel::{KInst, KValue, Kernel, Part};
+use crate::scalar::Elem;
 use rewright_ir::DType;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -95,6 +101,10 @@ pub enum Stmt {
     For(For),
     /// A condition.
     If(If),
+    /// A reduction of a row.
+    Reduce(Box<Reduce>),
+    /// In the body of a reduction: combines the values of the point, for each accumulator a tuple.
+    Combine(Vec<Elem>),
     /// Loops that a kernel runs.
     Nest(Box<Nest>),
     /// Ends the program: the operands of the call break a rule of the expression. The reference evaluator
@@ -205,7 +215,11 @@ fn each_inst<'a>(stmts: &'a [Stmt], f: &mut dyn FnMut(&'a KInst)) {
                 each_inst(&branch.then, f);
                 each_inst(&branch.otherwise, f);
             }
-            Stmt::Load(..) | Stmt::Local(_) | Stmt::Store(..) | Stmt::Nest(_) | Stmt::Fail => {}
+            Stmt::Reduce(reduce) => {
+                reduce.accumulators.iter().for_each(|(accumulator, _)| each_inst(&accumulator.body, f));
+                each_inst(&reduce.body, f);
+            }
+            Stmt::Load(..) | Stmt::Local(_) | Stmt::Store(..) | Stmt::Combine(_) | Stmt::Nest(_) | Stmt::Fail => {}
         }
     }
 }

@@ -142,7 +142,7 @@ impl<'a> Draft<'a> {
                         self.stored.push(location.buffer);
                     }
                     Stmt::For(_) | Stmt::Local(_) => {}
-                    Stmt::If(_) | Stmt::Nest(_) | Stmt::Fail => return None,
+                    Stmt::If(_) | Stmt::Reduce(_) | Stmt::Combine(_) | Stmt::Nest(_) | Stmt::Fail => return None,
                 }
             }
         }
@@ -250,7 +250,7 @@ fn only_loop(stmts: &[Stmt]) -> Option<Option<&For>> {
             Stmt::For(nest) => found = Some(nest),
             Stmt::Store(..) => stores = true,
             Stmt::Inst(_) | Stmt::Load(..) | Stmt::Local(_) => {}
-            Stmt::If(_) | Stmt::Nest(_) | Stmt::Fail => return None,
+            Stmt::If(_) | Stmt::Reduce(_) | Stmt::Combine(_) | Stmt::Nest(_) | Stmt::Fail => return None,
         }
     }
     (!(stores && found.is_some())).then_some(found)

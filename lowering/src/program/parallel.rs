@@ -18,9 +18,9 @@ impl Program {
         // For each array that is written, the accesses.
         let mut written: FxHashMap<u32, bool> = FxHashMap::default();
         let mut locations: FxHashMap<u32, Vec<&Location>> = FxHashMap::default();
-        each_access(&nest.body, &mut |location, is_store| {
-            *written.entry(location.buffer).or_default() |= is_store;
-            locations.entry(location.buffer).or_default().push(location);
+        each_access(&nest.body, &mut |buffer, location, is_store| {
+            *written.entry(buffer).or_default() |= is_store;
+            locations.entry(buffer).or_default().extend(location);
         });
         let moves_alone = |form: &Linear| {
             let is_fixed = |&(value, _): &(KValue, i64)| value == nest.index || !inside.contains(&value);
@@ -37,12 +37,13 @@ impl Program {
     }
 }
 
-/// Calls `f` with each location, and whether it is stored to.
-pub fn each_access<'a>(stmts: &'a [Stmt], f: &mut dyn FnMut(&'a Location, bool)) {
+/// Calls `f` for each access with the buffer, the location, and whether it is a store. The totals of a
+/// reduction have no location.
+pub fn each_access<'a>(stmts: &'a [Stmt], f: &mut dyn FnMut(u32, Option<&'a Location>, bool)) {
     for stmt in stmts {
         match stmt {
-            Stmt::Load(_, location) => f(location, false),
-            Stmt::Store(location, _) => f(location, true),
+            Stmt::Load(_, location) => f(location.buffer, Some(location), false),
+            Stmt::Store(location, _) => f(location.buffer, Some(location), true),
             Stmt::For(nest) => each_access(&nest.body, f),
             Stmt::If(branch) => {
                 each_access(&branch.then, f);
@@ -50,10 +51,14 @@ pub fn each_access<'a>(stmts: &'a [Stmt], f: &mut dyn FnMut(&'a Location, bool))
             }
             Stmt::Nest(nest) => {
                 for (buffer, own) in nest.buffers.iter().zip(&nest.kernel.buffers) {
-                    f(&buffer.first, own.written);
+                    f(buffer.first.buffer, Some(&buffer.first), own.written);
                 }
             }
-            Stmt::Inst(_) | Stmt::Local(_) | Stmt::Fail => {}
+            Stmt::Reduce(reduce) => {
+                each_access(&reduce.body, f);
+                reduce.accumulators.iter().flat_map(|(_, total)| total.all()).for_each(|buffer| f(buffer, None, true));
+            }
+            Stmt::Inst(_) | Stmt::Local(_) | Stmt::Combine(_) | Stmt::Fail => {}
         }
     }
 }
@@ -74,7 +79,11 @@ pub fn defined(stmts: &[Stmt], values: &mut FxHashSet<KValue>) {
                 defined(&branch.then, values);
                 defined(&branch.otherwise, values);
             }
-            Stmt::Local(_) | Stmt::Store(..) | Stmt::Nest(_) | Stmt::Fail => {}
+            Stmt::Reduce(reduce) => {
+                values.insert(reduce.index);
+                defined(&reduce.body, values);
+            }
+            Stmt::Local(_) | Stmt::Store(..) | Stmt::Combine(_) | Stmt::Nest(_) | Stmt::Fail => {}
         }
     }
 }
@@ -97,7 +106,8 @@ fn add_locals(stmts: &[Stmt], found: &mut FxHashSet<u32>) {
                 add_locals(&branch.then, found);
                 add_locals(&branch.otherwise, found);
             }
-            Stmt::Inst(_) | Stmt::Load(..) | Stmt::Store(..) | Stmt::Nest(_) | Stmt::Fail => {}
+            Stmt::Reduce(reduce) => add_locals(&reduce.body, found),
+            Stmt::Inst(_) | Stmt::Load(..) | Stmt::Store(..) | Stmt::Combine(_) | Stmt::Nest(_) | Stmt::Fail => {}
         }
     }
 }

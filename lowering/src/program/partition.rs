@@ -75,6 +75,10 @@ impl Partitioner<'_> {
                     let (then, otherwise) = (self.scope(then), self.scope(otherwise));
                     out.push(Stmt::If(If { condition, then, otherwise }));
                 }
+                Stmt::Reduce(mut reduce) => {
+                    reduce.body = self.scope(reduce.body);
+                    out.push(Stmt::Reduce(reduce));
+                }
                 other => out.push(other),
             }
         }
@@ -250,8 +254,8 @@ struct Finder<'n> {
     index: KValue,
     /// The values that the loop defines.
     defined: FxHashSet<KValue>,
-    /// The loops around the current statement, inside of the loop.
-    inner: Vec<&'n For>,
+    /// The indices and bounds of the loops around the current statement, inside of the loop.
+    inner: Vec<(KValue, Linear, &'n [Linear])>,
     cuts: Vec<Cut>,
 }
 
@@ -260,7 +264,7 @@ impl<'n> Finder<'n> {
         for stmt in stmts {
             match stmt {
                 Stmt::For(nest) => {
-                    self.inner.push(nest);
+                    self.inner.push((nest.index, nest.lo.clone(), &nest.hi));
                     self.scope(&nest.body);
                     self.inner.pop();
                 }
@@ -270,6 +274,11 @@ impl<'n> Finder<'n> {
                     }
                     self.scope(&branch.then);
                     self.scope(&branch.otherwise);
+                }
+                Stmt::Reduce(reduce) => {
+                    self.inner.push((reduce.index, Linear::default(), &reduce.points));
+                    self.scope(&reduce.body);
+                    self.inner.pop();
                 }
                 _ => {}
             }
@@ -281,14 +290,14 @@ impl<'n> Finder<'n> {
             return;
         }
         let mut bound = form.clone();
-        for nest in self.inner.iter().rev() {
-            let coefficient = bound.coefficient(nest.index);
+        for (index, lo, hi) in self.inner.iter().rev() {
+            let coefficient = bound.coefficient(*index);
             if coefficient == 0 {
                 continue;
             }
-            let is_short = |hi: &&Linear| (*hi).clone().minus(&nest.lo).as_constant().is_some_and(|n| n <= MOST_INNER);
-            let Some(hi) = nest.hi.iter().find(is_short) else { return };
-            bound = bound.with(nest.index, &if coefficient > 0 { nest.lo.clone() } else { hi.clone().plus(-1) });
+            let is_short = |hi: &&Linear| (*hi).clone().minus(lo).as_constant().is_some_and(|n| n <= MOST_INNER);
+            let Some(hi) = hi.iter().find(is_short) else { return };
+            bound = bound.with(*index, &if coefficient > 0 { lo.clone() } else { hi.clone().plus(-1) });
         }
         let is_separable = bound.terms().iter().all(|(value, _)| *value == self.index || !self.defined.contains(value));
         if bound.coefficient(self.index) != 0 && is_separable {
@@ -303,6 +312,10 @@ fn resolved(stmts: Vec<Stmt>, facts: &Facts) -> Vec<Stmt> {
     for stmt in stmts {
         match stmt {
             Stmt::For(nest) => out.push(Stmt::For(For { body: resolved(nest.body, facts), ..nest })),
+            Stmt::Reduce(mut reduce) => {
+                reduce.body = resolved(reduce.body, facts);
+                out.push(Stmt::Reduce(reduce));
+            }
             Stmt::If(If { condition, then, otherwise }) => {
                 let decided = match &condition {
                     Condition::NotNegative(forms) => {
@@ -338,6 +351,7 @@ fn count(stmts: &[Stmt]) -> usize {
     let inner = |stmt: &Stmt| match stmt {
         Stmt::For(nest) => count(&nest.body),
         Stmt::If(branch) => count(&branch.then) + count(&branch.otherwise),
+        Stmt::Reduce(reduce) => count(&reduce.body),
         _ => 0,
     };
     stmts.iter().map(|stmt| 1 + inner(stmt)).sum()
@@ -355,7 +369,7 @@ fn has_nested_loops(stmt: &Stmt) -> bool {
 
 fn contains_loop(stmt: &Stmt) -> bool {
     match stmt {
-        Stmt::For(_) => true,
+        Stmt::For(_) | Stmt::Reduce(_) => true,
         Stmt::If(branch) => branch.then.iter().chain(&branch.otherwise).any(contains_loop),
         _ => false,
     }

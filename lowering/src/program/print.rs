@@ -1,7 +1,8 @@
 //! Loop programs as text, for people.
 
-use super::{Condition, Linear, Location, Program, Stmt, Storage};
+use super::{Accumulator, Condition, Linear, Location, Program, Stmt, Storage};
 use crate::kernel::{Part, inst_text};
+use crate::scalar::Elem;
 use rewright_ir::DType;
 use std::fmt;
 
@@ -46,6 +47,18 @@ impl Program {
                         self.scope(f, &branch.otherwise, depth + 1)?;
                     }
                 }
+                Stmt::Reduce(reduce) => {
+                    writeln!(f, "reduce {:?} in 0..{}:", reduce.index, least(&reduce.points))?;
+                    self.scope(f, &reduce.body, depth + 1)?;
+                    for (accumulator, total) in &reduce.accumulators {
+                        let totals: Vec<String> = total.all().map(|buffer| format!("b{buffer}")).collect();
+                        let Accumulator { left, right, both, body, .. } = accumulator;
+                        let [left, right, both] = [left, right, both].map(|elems| names(elems));
+                        writeln!(f, "{indent}onto {} by {left}, {right} -> {both}:", totals.join(", "))?;
+                        self.scope(f, body, depth + 1)?;
+                    }
+                }
+                Stmt::Combine(items) => writeln!(f, "combine {}", names(items))?,
                 Stmt::Nest(nest) => {
                     let bounds = nest.bounds.iter().map(|(lo, hi)| format!("{lo}..{}", least(hi)));
                     let bounds: Vec<String> = bounds.collect();
@@ -62,6 +75,11 @@ impl Program {
         }
         Ok(())
     }
+}
+
+fn names(elems: &[Elem]) -> String {
+    let names: Vec<String> = elems.iter().flat_map(Elem::parts).map(|value| format!("{value:?}")).collect();
+    names.join(", ")
 }
 
 /// The least of some forms.

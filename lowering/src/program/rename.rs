@@ -1,8 +1,9 @@
 //! Copies of statements, which define values and local buffers of their own.
 
-use super::{BufferDecl, For, If, Linear, Location, Nest, NestBuffer, Program, Stmt};
+use super::{BufferDecl, For, If, Linear, Location, Nest, NestBuffer, Program, Reduce, Stmt};
 use crate::kernel::{KInst, KValue};
 use crate::program::Condition;
+use crate::scalar::Elem;
 use rewright_ir::DType;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -70,6 +71,21 @@ impl Renamer<'_> {
                 };
                 Stmt::If(If { condition, then: self.scope(&branch.then), otherwise: self.scope(&branch.otherwise) })
             }
+            Stmt::Reduce(reduce) => {
+                let points = reduce.points.iter().map(|form| self.form(form)).collect();
+                let mut accumulators = reduce.accumulators.clone();
+                for (_, total) in &mut accumulators {
+                    let buffers = total.buffers.iter_mut().map(|(buffer, _)| buffer).chain(&mut total.flag);
+                    buffers.for_each(|buffer| *buffer = self.buffer(*buffer));
+                }
+                let index = self.defined(reduce.index);
+                let body = self.scope(&reduce.body);
+                Stmt::Reduce(Box::new(Reduce { index, points, tree: reduce.tree, accumulators, body }))
+            }
+            Stmt::Combine(items) => {
+                let item = |item: &Elem| Elem { re: self.used(item.re), im: item.im.map(|im| self.used(im)), ..*item };
+                Stmt::Combine(items.iter().map(item).collect())
+            }
             Stmt::Nest(nest) => {
                 let bound = |hi: &Linear| self.form(hi);
                 let bounds = nest.bounds.iter().map(|(lo, hi)| (self.form(lo), hi.iter().map(bound).collect()));
@@ -96,13 +112,17 @@ impl Renamer<'_> {
         self.new.get(&value).copied().unwrap_or(value)
     }
 
+    fn buffer(&self, buffer: u32) -> u32 {
+        self.new_buffers.get(&buffer).copied().unwrap_or(buffer)
+    }
+
     fn form(&self, form: &Linear) -> Linear {
         let constant = Linear::constant(form.constant);
         form.terms().iter().fold(constant, |sum, &(value, coefficient)| sum.plus_term(self.used(value), coefficient))
     }
 
     fn location(&self, location: &Location) -> Location {
-        let buffer = self.new_buffers.get(&location.buffer).copied().unwrap_or(location.buffer);
+        let buffer = self.buffer(location.buffer);
         Location { buffer, at: location.at.iter().map(|form| self.form(form)).collect(), ..*location }
     }
 }

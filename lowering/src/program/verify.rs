@@ -1,7 +1,8 @@
 //! Well-formedness of loop programs.
 
-use super::{Condition, Linear, Location, Nest, Program, Stmt, Storage};
+use super::{Condition, Linear, Location, Nest, Program, Reduce, Stmt, Storage};
 use crate::kernel::{KInst, KOp, KValue, Kernel, KernelError, Part, ValueInfo};
+use crate::scalar::Elem;
 use rewright_ir::DType;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ impl Program {
         self.scalar_kernel().verify()?;
         self.scalar_kernel().check_dtypes()?;
         let (defined, locals) = (vec![false; self.values.len()], vec![false; self.buffers.len()]);
-        let mut verifier = ProgramVerifier { program: self, defined, locals, inst: 0 };
+        let mut verifier = ProgramVerifier { program: self, defined, locals, items: None, inst: 0 };
         verifier.scope(&self.body)
     }
 
@@ -31,6 +32,8 @@ struct ProgramVerifier<'a> {
     defined: Vec<bool>,
     /// The local buffers that exist.
     locals: Vec<bool>,
+    /// The dtypes that a point of the reduction around combines.
+    items: Option<Vec<DType>>,
     /// The number of statements so far.
     inst: usize,
 }
@@ -90,6 +93,14 @@ impl ProgramVerifier<'_> {
                     self.scope(&branch.then)?;
                     self.scope(&branch.otherwise)?;
                 }
+                Stmt::Reduce(reduce) => self.reduce(reduce)?,
+                Stmt::Combine(items) => {
+                    let dtypes = self.items.iter().flatten().copied();
+                    if !items.iter().map(|item| item.dtype).eq(dtypes) {
+                        return self.fail("the values that a point combines are not those of the accumulators");
+                    }
+                    items.iter().try_for_each(|item| self.elem(item))?;
+                }
                 Stmt::Nest(nest) => self.nest(nest)?,
                 Stmt::Fail => {}
             }
@@ -97,6 +108,44 @@ impl ProgramVerifier<'_> {
         self.close(own);
         own_locals.into_iter().for_each(|buffer| self.locals[buffer as usize] = false);
         Ok(())
+    }
+
+    fn reduce(&mut self, reduce: &Reduce) -> Result<(), KernelError> {
+        reduce.points.iter().try_for_each(|form| self.form(form))?;
+        if reduce.points.is_empty() || reduce.accumulators.is_empty() {
+            return self.fail("a reduction has no number of points, or no accumulator");
+        }
+        self.has_dtype(reduce.index, DType::I64)?;
+        let mut index = Vec::new();
+        self.define(reduce.index, &mut index)?;
+        let dtypes = reduce.accumulators.iter().flat_map(|(own, _)| own.dtypes.iter().copied()).collect();
+        let outer = self.items.replace(dtypes);
+        self.scope(&reduce.body)?;
+        self.items = outer;
+        self.close(index);
+        for (accumulator, total) in &reduce.accumulators {
+            if let Some(buffer) = total.all().find(|&buffer| !self.locals[buffer as usize]) {
+                return self.fail(format!("the total {buffer} is used outside of its scope"));
+            }
+            let mut own = Vec::new();
+            let mut operands = accumulator.left.iter().chain(&accumulator.right).flat_map(Elem::parts);
+            operands.try_for_each(|part| self.define(part, &mut own))?;
+            // The result is a value of the scope that combines.
+            let mut body = accumulator.body.clone();
+            body.push(Stmt::Combine(accumulator.both.clone()));
+            let outer = self.items.replace(accumulator.dtypes.to_vec());
+            self.scope(&body)?;
+            self.items = outer;
+            self.close(own);
+        }
+        Ok(())
+    }
+
+    fn elem(&self, elem: &Elem) -> Result<(), KernelError> {
+        elem.parts().try_for_each(|part| {
+            self.is_defined(part)?;
+            self.has_dtype(part, elem.dtype.real())
+        })
     }
 
     fn nest(&self, nest: &Nest) -> Result<(), KernelError> {

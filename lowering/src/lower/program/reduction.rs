@@ -1,16 +1,11 @@
-//! Accumulators: how the values of points combine.
-//!
-//! An accumulator tuple is in local buffers. Where the order of a reduction leaves a place empty (a lane
-//! beyond the end of a row, a point that the guard skips), the tuple holds the neutral element of the monoid,
-//! which changes no bit of what it is combined with. Monoids without one have a flag that says whether the
-//! tuple holds anything.
+//! Reductions of a point of the parallel axes: accumulators, and how the values of points are combined.
 
 use super::order::Group;
 use super::{Names, ProgramLowering, axes_of};
-use crate::kernel::{KValue, Part};
+use crate::kernel::Part;
 use crate::lower::NotLowered;
 use crate::lower::monoid::{combined, neutral};
-use crate::program::{Condition, Linear};
+use crate::program::{Accumulator, Condition, Slots, Tuple};
 use crate::scalar::Elem;
 use rewright_ir::expr::{AxisKind, Combine, Init, Order, Reduction};
 use rewright_ir::{ArrayExpr, DType, Scalar};
@@ -27,43 +22,12 @@ enum Start {
 
 /// A reduction.
 pub(super) struct Reducer<'e> {
-    combine: &'e Combine,
     dtypes: &'e [DType],
     start: Start,
     pub(super) order: Order,
-    /// The neutral element; none if tuples have a flag.
-    neutral: Option<Vec<Scalar>>,
+    pub(super) accumulator: Accumulator,
     /// The number of its first value among those that the body yields.
     pub(super) first: usize,
-}
-
-/// Tuples of accumulators in local buffers, at positions.
-pub(super) struct Accumulators {
-    buffers: Vec<(u32, DType)>,
-    flag: Option<u32>,
-}
-
-/// A tuple of accumulators, and whether it holds anything. No flag: it does.
-pub(super) struct Tuple {
-    pub(super) values: Vec<Elem>,
-    pub(super) flag: Option<KValue>,
-}
-
-impl<'e> Reducer<'e> {
-    fn new(reduction: &'e Reduction, first: usize) -> Reducer<'e> {
-        let (combine, dtypes) = (&reduction.combine, &reduction.accumulators[..]);
-        let start = match (&reduction.init, reduction.initial_values()) {
-            (Init::Existing(args), _) => Start::Existing(args.clone(), first),
-            (_, Some(values)) => Start::Values(values),
-            (_, None) => Start::Nothing,
-        };
-        let order = reduction.order();
-        let neutral = match combine {
-            Combine::Builtin(monoid) => neutral(*monoid, dtypes).ok(),
-            Combine::Region(_) => None,
-        };
-        Reducer { combine, dtypes, start, order, neutral, first }
-    }
 }
 
 impl ProgramLowering<'_> {
@@ -71,11 +35,11 @@ impl ProgramLowering<'_> {
     pub(super) fn reduced(&mut self, expr: &ArrayExpr, captures: &[Elem]) -> Result<Vec<Elem>, NotLowered> {
         let mut first = 0;
         let mut reducers: Vec<Reducer<'_>> = Vec::new();
-        for reduction in &expr.reductions {
-            reducers.push(Reducer::new(reduction, first));
+        for (reduction, any_order) in expr.reductions.iter().zip(expr.any_order()) {
+            reducers.push(self.reducer(reduction, any_order, first)?);
             first += reduction.accumulators.len();
         }
-        let totals: Vec<Accumulators> = reducers.iter().map(|r| self.accumulators(r, &[])).collect();
+        let totals: Vec<Slots> = reducers.iter().map(|r| self.b.slots(&r.accumulator, &[])).collect();
         // A reduction that starts from nothing needs a point.
         let any: Vec<Option<u32>> = reducers
             .iter()
@@ -87,14 +51,14 @@ impl ProgramLowering<'_> {
                 self.b.store(*any, Part::Re, &[], no);
             }
             match &reducer.start {
-                Start::Nothing => self.clear(reducer, total, &[]),
+                Start::Nothing => self.b.clear(&reducer.accumulator, total, &[]),
                 Start::Values(values) => {
                     let values = self.constants(values);
-                    self.set(total, &[], &Tuple { values, flag: None });
+                    self.b.set(total, &[], &Tuple { values, flag: None });
                 }
                 Start::Existing(args, first) => {
                     let values = self.existing(&expr.outs, (args, reducer.dtypes), *first)?;
-                    self.set(total, &[], &Tuple { values, flag: None });
+                    self.b.set(total, &[], &Tuple { values, flag: None });
                 }
             }
         }
@@ -116,23 +80,56 @@ impl ProgramLowering<'_> {
                 let any = self.b.load(*any, Part::Re, &[]);
                 self.fail_unless(&[Condition::Value(any)])?;
             }
-            values.extend(self.get(total, &[]).values);
+            values.extend(self.b.get(total, &[]).values);
         }
         Ok(values)
     }
 
-    /// Runs `each` with the tuple of each reduction of a group at the current point, if the guard admits it.
+    fn reducer<'e>(
+        &mut self,
+        reduction: &'e Reduction,
+        any_order: bool,
+        first: usize,
+    ) -> Result<Reducer<'e>, NotLowered> {
+        let (combine, dtypes) = (&reduction.combine, &reduction.accumulators[..]);
+        let start = match (&reduction.init, reduction.initial_values()) {
+            (Init::Existing(args), _) => Start::Existing(args.clone(), first),
+            (_, Some(values)) => Start::Values(values),
+            (_, None) => Start::Nothing,
+        };
+        let neutral = match combine {
+            Combine::Builtin(monoid) => neutral(*monoid, dtypes).ok(),
+            Combine::Region(_) => None,
+        };
+        let mut operands = || -> Vec<Elem> {
+            let mut part = |dtype: &DType| self.b.k.undefined(dtype.real(), 0);
+            let elem = |dtype: &DType| {
+                let re = part(dtype);
+                Elem { dtype: *dtype, re, im: dtype.is_complex().then(|| part(dtype)) }
+            };
+            dtypes.iter().map(elem).collect()
+        };
+        let (left, right) = (operands(), operands());
+        self.b.open();
+        let both = self.both(combine, dtypes, &left, &right);
+        let (body, dtypes_of) = (self.b.close(), dtypes.into());
+        let accumulator = Accumulator { dtypes: dtypes_of, neutral, any_order, left, right, body, both: both? };
+        Ok(Reducer { dtypes, start, order: reduction.order(), accumulator, first })
+    }
+
+    /// Runs `each` with the tuples of a group at the current point, if the guard admits it.
     pub(super) fn point(
         &mut self,
         expr: &ArrayExpr,
         captures: &[Elem],
         group: &Group<'_>,
-        mut each: impl FnMut(&mut Self, usize, &Tuple) -> Result<(), NotLowered>,
+        each: impl FnOnce(&mut Self, &[Tuple]),
     ) -> Result<(), NotLowered> {
         let guard = self.guard(expr, true);
         self.when_all(guard, |this| {
             let yields = this.body(&expr.body, Names { operands: &expr.operands, captures, accumulators: &[] })?;
-            for (number, (reducer, _, any)) in group.iter().enumerate() {
+            let mut tuples = Vec::new();
+            for (reducer, _, any) in group {
                 let own = &yields[reducer.first..reducer.first + reducer.dtypes.len()];
                 let values = own.iter().zip(reducer.dtypes).map(|(&value, &dtype)| this.cx().cast(value, dtype));
                 let values = values.collect();
@@ -140,85 +137,28 @@ impl ProgramLowering<'_> {
                     let yes = this.cx().bool(true);
                     this.b.store(*any, Part::Re, &[], yes);
                 }
-                each(this, number, &Tuple { values, flag: None })?;
+                tuples.push(Tuple { values, flag: None });
             }
+            each(this, &tuples);
             Ok(())
         })
     }
 
-    /// Room for tuples of a reduction at these extents.
-    pub(super) fn accumulators(&mut self, reducer: &Reducer<'_>, extents: &[u32]) -> Accumulators {
-        let buffers = reducer.dtypes.iter().map(|&dtype| (self.b.local(dtype, extents), dtype)).collect();
-        let flag = reducer.neutral.is_none().then(|| self.b.local(DType::Bool, extents));
-        Accumulators { buffers, flag }
-    }
-
-    /// Empties a tuple.
-    pub(super) fn clear(&mut self, reducer: &Reducer<'_>, acc: &Accumulators, at: &[Linear]) {
-        let zeros = || reducer.dtypes.iter().map(|&dtype| Scalar::zero(dtype)).collect();
-        let values = reducer.neutral.clone().unwrap_or_else(zeros);
-        let values = self.constants(&values);
-        let flag = acc.flag.map(|_| self.cx().bool(false));
-        self.set(acc, at, &Tuple { values, flag });
-    }
-
-    pub(super) fn set(&mut self, acc: &Accumulators, at: &[Linear], tuple: &Tuple) {
-        for (&(buffer, _), &value) in acc.buffers.iter().zip(&tuple.values) {
-            self.store(buffer, at, value);
-        }
-        if let Some(buffer) = acc.flag {
-            let flag = tuple.flag.unwrap_or_else(|| self.cx().bool(true));
-            self.b.store(buffer, Part::Re, at, flag);
-        }
-    }
-
-    pub(super) fn get(&mut self, acc: &Accumulators, at: &[Linear]) -> Tuple {
-        let values = acc.buffers.iter().map(|&(buffer, dtype)| self.load(buffer, dtype, at)).collect();
-        let flag = acc.flag.map(|buffer| self.b.load(buffer, Part::Re, at));
-        Tuple { values, flag }
-    }
-
-    /// Combines the tuple at a position with a later one.
-    pub(super) fn join(
+    /// Combines two tuples.
+    fn both(
         &mut self,
-        reducer: &Reducer<'_>,
-        (acc, at): (&Accumulators, &[Linear]),
-        right: &Tuple,
-    ) -> Result<(), NotLowered> {
-        let Some(flag) = acc.flag else {
-            let left = self.get(acc, at);
-            let values = self.both(reducer, &left.values, &right.values)?;
-            self.set(acc, at, &Tuple { values, flag: None });
-            return Ok(());
-        };
-        let present = right.flag.map(Condition::Value);
-        self.when_all(present.into_iter().collect(), |this| {
-            let left_flag = this.b.load(flag, Part::Re, at);
-            this.when(
-                Condition::Value(left_flag),
-                |this| {
-                    let left = this.get(acc, at);
-                    let values = this.both(reducer, &left.values, &right.values)?;
-                    this.set(acc, at, &Tuple { values, flag: None });
-                    Ok(())
-                },
-                |this| {
-                    this.set(acc, at, &Tuple { values: right.values.clone(), flag: None });
-                    Ok(())
-                },
-            )
-        })
-    }
-
-    /// Combines two tuples that hold something.
-    fn both(&mut self, reducer: &Reducer<'_>, left: &[Elem], right: &[Elem]) -> Result<Vec<Elem>, NotLowered> {
-        match reducer.combine {
+        combine: &Combine,
+        dtypes: &[DType],
+        left: &[Elem],
+        right: &[Elem],
+    ) -> Result<Vec<Elem>, NotLowered> {
+        match combine {
             Combine::Builtin(monoid) => combined(*monoid, &mut self.cx(), left, right),
             Combine::Region(region) => {
                 let accumulators = [left, right].concat();
                 let names = Names { operands: &[], captures: &[], accumulators: &accumulators };
                 let yields = self.body(region, names)?;
-                Ok(yields.into_iter().zip(reducer.dtypes).map(|(value, &dtype)| self.cx().cast(value, dtype)).collect())
+                Ok(yields.into_iter().zip(dtypes).map(|(value, &dtype)| self.cx().cast(value, dtype)).collect())
             }
         }
     }

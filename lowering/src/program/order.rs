@@ -1,0 +1,299 @@
+//! The order of a reduction as loops.
+//!
+//! [`Order`](rewright_ir::expr::Order) defines the reduction tree. Its parts become loops and local buffers:
+//!
+//! ```text
+//! for each row (the reduce axes before the last parallel axis):
+//!   for each leaf of the row:
+//!     lanes[..] = nothing
+//!     for each round of the leaf, for each lane:   lanes[lane] += element
+//!     halve the lanes down to `apart`
+//!     join the leaves so far on the stack `leaves`, until the part is full
+//!     halve the lanes down to one, and join parts on the stack `parts`
+//!   block += row; after some rows, join blocks on the stack `blocks`
+//! ```
+//!
+//! A stack is a binary counter: its n-th entry holds a group of twice the size of the entry after it.
+
+use super::reduce::{Accumulator, Reduce, Slots, Tuple};
+use super::replay::Replay;
+use super::{Condition, Linear, ProgramBuilder};
+use crate::kernel::{Binary, KValue, Part, Unary};
+use rewright_ir::{DType, Scalar};
+use smallvec::SmallVec;
+use std::slice::from_ref;
+
+/// More entries than a binary counter of points has.
+const STACK: u32 = 56;
+
+/// Reductions of one order: how tuples are combined, and the total.
+pub type Group<'g> = [(&'g Accumulator, &'g Slots)];
+
+/// Tuples of each reduction of a group.
+type GroupSlots = Vec<Slots>;
+
+/// Stacks of tuples, one for each reduction of a group, and their height.
+pub struct Stack {
+    slots: GroupSlots,
+    height: u32,
+}
+
+impl ProgramBuilder {
+    /// Combines a row, and then the totals with it. The body of the reduction has no reduction.
+    pub fn row(&mut self, reduce: &Reduce) {
+        let group: Vec<(&Accumulator, &Slots)> = reduce.accumulators.iter().map(|(a, total)| (a, total)).collect();
+        let (group, tree) = (&group[..], reduce.tree);
+        let known = reduce.points.iter().filter_map(Linear::as_constant).min();
+        let lanes_needed =
+            known.map_or(tree.lanes, |n| (n.max(1) as u64).next_power_of_two().min(tree.lanes.into()) as u32);
+        let apart = tree.apart.min(lanes_needed);
+        let at_most = |limit: u32| known.is_some_and(|n| n <= i64::from(limit));
+        let lanes: GroupSlots = group.iter().map(|(a, _)| self.slots(a, &[lanes_needed])).collect();
+        let leaf_groups = (tree.part / tree.leaf).ilog2() + 1;
+        let leaves = (!at_most(tree.leaf)).then(|| self.stack(group, leaf_groups, apart));
+        let parts = (!at_most(tree.part)).then(|| self.stack(group, STACK, 1));
+        let points = self.least(&reduce.points);
+        let leaf_count = self.ceil_div(&points, tree.leaf.into());
+        self.for_each(Linear::default(), from_ref(&leaf_count), |this, leaf| {
+            this.for_each(Linear::default(), &[Linear::constant(lanes_needed.into())], |this, lane| {
+                group.iter().zip(&lanes).for_each(|((a, _), slots)| this.clear(a, slots, from_ref(&lane)));
+            });
+            let base = Linear::default().plus_scaled(&leaf, tree.leaf.into());
+            let left = points.clone().minus(&base);
+            let rounds = this.ceil_div(&left, lanes_needed.into());
+            let most = Linear::constant((tree.leaf / lanes_needed).into());
+            this.for_each(Linear::default(), &[most, rounds], |this, round| {
+                let start = base.clone().plus_scaled(&round, lanes_needed.into());
+                let left = points.clone().minus(&start);
+                this.for_each(Linear::default(), &[Linear::constant(lanes_needed.into()), left], |this, lane| {
+                    let point = start.clone().plus_scaled(&lane, 1);
+                    let mut replay = Replay::new([(reduce.index, point)].into_iter());
+                    replay.scope(this, &reduce.body, &mut |this, items| {
+                        let mut items = items.iter();
+                        for ((a, _), slots) in group.iter().zip(&lanes) {
+                            let values = items.by_ref().take(a.dtypes.len()).copied().collect();
+                            this.join(a, (slots, from_ref(&lane)), &Tuple { values, flag: None });
+                        }
+                    });
+                });
+            });
+            this.halve(group, &lanes, lanes_needed, apart);
+            let (Some(leaves), is_last) = (&leaves, leaf.clone().plus(1).minus(&leaf_count)) else {
+                this.halve(group, &lanes, apart, 1);
+                return this.join_rows(group, &lanes);
+            };
+            // `is_last` is 0 at the last leaf and negative before.
+            let number = this.value(&leaf.clone().plus(1));
+            let leaves_of_part = this.int((tree.part / tree.leaf).into());
+            let into_part = this.k.binary(Binary::Rem, number, leaves_of_part);
+            let part_goes_on = this.is_not_zero(into_part);
+            let last = Condition::NotNegative(SmallVec::from_iter([is_last]));
+            let end_part = |this: &mut Self| {
+                let height = this.height(leaves);
+                this.pop(leaves, height, |this, top| this.join_lanes(group, leaves, &lanes, apart, &top));
+                this.halve(group, &lanes, apart, 1);
+            };
+            this.when(
+                last,
+                |this| {
+                    end_part(this);
+                    if let Some(parts) = &parts {
+                        let height = this.height(parts);
+                        this.pop(parts, height, |this, top| this.join_lanes(group, parts, &lanes, 1, &top));
+                    }
+                    this.join_rows(group, &lanes);
+                },
+                |this| {
+                    this.when(
+                        part_goes_on,
+                        |this| {
+                            let joins = this.trailing_zeros(number);
+                            this.pop(leaves, joins, |this, top| this.join_lanes(group, leaves, &lanes, apart, &top));
+                            this.push_lanes(leaves, &lanes, apart);
+                        },
+                        |this| {
+                            end_part(this);
+                            let Some(parts) = &parts else { return };
+                            let part = this.k.binary(Binary::Quot, number, leaves_of_part);
+                            let joins = this.trailing_zeros(part);
+                            this.pop(parts, joins, |this, top| this.join_lanes(group, parts, &lanes, 1, &top));
+                            this.push_lanes(parts, &lanes, 1);
+                        },
+                    );
+                },
+            );
+        });
+    }
+
+    /// Combines the upper half of the lanes onto the lower half, until `to` are left.
+    fn halve(&mut self, group: &Group<'_>, lanes: &GroupSlots, from: u32, to: u32) {
+        let mut half = from;
+        while half > to {
+            half /= 2;
+            self.for_each(Linear::default(), &[Linear::constant(half.into())], |this, lane| {
+                for ((a, _), slots) in group.iter().zip(lanes) {
+                    let right = this.get(slots, &[lane.clone().plus(half.into())]);
+                    this.join(a, (slots, from_ref(&lane)), &right);
+                }
+            });
+        }
+    }
+
+    /// Combines the entry of a stack with the first lanes, and leaves the result in the lanes.
+    fn join_lanes(&mut self, group: &Group<'_>, stack: &Stack, lanes: &GroupSlots, count: u32, top: &Linear) {
+        self.for_each(Linear::default(), &[Linear::constant(count.into())], |this, lane| {
+            for (((a, _), slots), lanes) in group.iter().zip(&stack.slots).zip(lanes) {
+                let at = [top.clone(), lane.clone()];
+                let at: &[Linear] = if count == 1 { &at[..1] } else { &at };
+                let right = this.get(lanes, from_ref(&lane));
+                this.join(a, (slots, at), &right);
+                let joined = this.get(slots, at);
+                this.set(lanes, from_ref(&lane), &joined);
+            }
+        });
+    }
+
+    /// Pushes the first lanes.
+    fn push_lanes(&mut self, stack: &Stack, lanes: &GroupSlots, count: u32) {
+        let height = self.height(stack);
+        self.for_each(Linear::default(), &[Linear::constant(count.into())], |this, lane| {
+            for (slots, lanes) in stack.slots.iter().zip(lanes) {
+                let at = [Linear::from(height), lane.clone()];
+                let at: &[Linear] = if count == 1 { &at[..1] } else { &at };
+                let tuple = this.get(lanes, from_ref(&lane));
+                this.set(slots, at, &tuple);
+            }
+        });
+        self.set_height(stack, Linear::from(height).plus(1));
+    }
+
+    /// Joins the totals, which hold the n-th full block, with earlier groups of blocks of the same size,
+    /// pushes the result, and empties the totals.
+    pub fn push_totals(&mut self, group: &Group<'_>, blocks: &Stack, number: KValue) {
+        let joins = self.trailing_zeros(number);
+        self.join_blocks(group, blocks, joins);
+        let height = self.height(blocks);
+        for ((a, total), slots) in group.iter().zip(&blocks.slots) {
+            let tuple = self.get(total, &[]);
+            self.set(slots, &[height.into()], &tuple);
+            self.clear(a, total, &[]);
+        }
+        self.set_height(blocks, Linear::from(height).plus(1));
+    }
+
+    /// Joins the totals with this many earlier groups of blocks, from the top of the stack down.
+    pub fn join_blocks(&mut self, group: &Group<'_>, blocks: &Stack, count: KValue) {
+        self.pop(blocks, count, |this, top| {
+            for ((a, total), slots) in group.iter().zip(&blocks.slots) {
+                let right = this.get(total, &[]);
+                this.join(a, (slots, from_ref(&top)), &right);
+                let joined = this.get(slots, from_ref(&top));
+                this.set(total, &[], &joined);
+            }
+        });
+    }
+
+    /// Combines the totals with rows, which are in the first lanes.
+    fn join_rows(&mut self, group: &Group<'_>, lanes: &GroupSlots) {
+        let rows: Vec<Tuple> = lanes.iter().map(|slots| self.get(slots, &[Linear::default()])).collect();
+        for ((a, total), row) in group.iter().zip(&rows) {
+            self.join(a, (total, &[]), row);
+        }
+    }
+
+    // --- Stacks and counters -------------------------------------------------------------------------------
+
+    /// A stack of blocks.
+    pub fn block_stack(&mut self, group: &Group<'_>) -> Stack {
+        self.stack(group, STACK, 1)
+    }
+
+    /// An empty stack of this many entries, which have this many tuples each.
+    fn stack(&mut self, group: &Group<'_>, entries: u32, width: u32) -> Stack {
+        let extents: &[u32] = if width == 1 { &[entries] } else { &[entries, width] };
+        let slots = group.iter().map(|(a, _)| self.slots(a, extents)).collect();
+        Stack { slots, height: self.counter() }
+    }
+
+    /// A counter, which is 0.
+    pub fn counter(&mut self) -> u32 {
+        let counter = self.local(DType::I64, &[]);
+        let zero = self.int(0);
+        self.store(counter, Part::Re, &[], zero);
+        counter
+    }
+
+    /// Adds 1 to a counter, and returns its value.
+    pub fn count(&mut self, counter: u32) -> KValue {
+        let (old, one) = (self.load(counter, Part::Re, &[]), self.int(1));
+        let new = self.k.binary(Binary::Add, old, one);
+        self.store(counter, Part::Re, &[], new);
+        new
+    }
+
+    /// The height of a stack.
+    pub fn height(&mut self, stack: &Stack) -> KValue {
+        self.load(stack.height, Part::Re, &[])
+    }
+
+    fn set_height(&mut self, stack: &Stack, height: Linear) {
+        let height = self.value(&height);
+        self.store(stack.height, Part::Re, &[], height);
+    }
+
+    /// Calls `each` for this many entries of a stack, from the top down, and drops them.
+    fn pop(&mut self, stack: &Stack, count: KValue, each: impl FnOnce(&mut Self, Linear)) {
+        let height = self.height(stack);
+        self.for_each(Linear::default(), &[count.into()], |this, n| {
+            each(this, Linear::from(height).plus(-1).minus(&n));
+        });
+        self.set_height(stack, Linear::from(height).plus_term(count, -1));
+    }
+
+    /// The number of trailing zero bits of a positive number.
+    fn trailing_zeros(&mut self, value: KValue) -> KValue {
+        let (negative, one) = (self.k.unary(Unary::Neg, value), self.int(1));
+        let lowest = self.k.binary(Binary::And, value, negative);
+        let below = self.k.binary(Binary::Sub, lowest, one);
+        self.k.unary(Unary::PopCount, below)
+    }
+
+    /// The quotient of a form by a positive number, rounded up; at most 0 if the form is not positive.
+    pub fn ceil_div(&mut self, form: &Linear, by: i64) -> Linear {
+        let sum = form.clone().plus(by - 1);
+        match sum.as_constant() {
+            Some(sum) => Linear::constant(sum.div_euclid(by)),
+            None if by == 1 => sum,
+            None => {
+                let (sum, by) = (self.value(&sum), self.int(by));
+                self.k.binary(Binary::Quot, sum, by).into()
+            }
+        }
+    }
+
+    /// The least of some forms.
+    pub fn least(&mut self, forms: &[Linear]) -> Linear {
+        let mut forms = forms.iter();
+        let Some(first) = forms.next() else { return Linear::default() };
+        forms.fold(first.clone(), |least, form| {
+            let (a, b) = (self.value(&least), self.value(form));
+            self.k.binary(Binary::Min, a, b).into()
+        })
+    }
+
+    /// An `i64` constant.
+    pub fn int(&mut self, constant: i64) -> KValue {
+        self.k.constant(Scalar::I64(constant))
+    }
+
+    /// Whether a value is 0.
+    pub fn is_zero(&mut self, value: KValue) -> Condition {
+        let zero = self.int(0);
+        Condition::Value(self.cx().eq(value, zero))
+    }
+
+    fn is_not_zero(&mut self, value: KValue) -> Condition {
+        let zero = self.int(0);
+        Condition::Value(self.cx().ne(value, zero))
+    }
+}
