@@ -42,7 +42,7 @@ impl ProgramEmitter<'_> {
         for buffer in &nest.buffers {
             self.access(&buffer.first, loops)?;
             for steps in &buffer.along {
-                let stride = self.step(buffer.first.buffer, steps)?;
+                let stride = self.stride(buffer.first.buffer, steps)?;
                 self.e.b.ins().stack_store(types::I64, stride, slot, offset);
                 offset += 8;
             }

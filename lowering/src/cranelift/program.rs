@@ -118,6 +118,7 @@ impl<'a> ProgramEmitter<'a> {
 
     fn rooms(&mut self, pointers: Value) -> Result<(), KernelError> {
         let mut callers = self.program.caller_buffers().enumerate();
+        let in_memory = self.program.nest_buffers();
         let mut local = 0;
         for buffer in &self.program.buffers {
             let ty = clif(buffer.dtype.real());
@@ -130,7 +131,7 @@ impl<'a> ProgramEmitter<'a> {
                     self.e.pointers.push(pointer);
                     Room::Caller(nth, stride)
                 }
-                Storage::Local { extents } if extents.is_empty() => {
+                Storage::Local { extents } if extents.is_empty() && !in_memory.contains(&(self.rooms.len() as u32)) => {
                     let re = self.e.b.declare_var(ty);
                     let im = buffer.dtype.is_complex().then(|| self.e.b.declare_var(ty));
                     Room::Variables([Some(re), im])
@@ -207,6 +208,14 @@ impl<'a> ProgramEmitter<'a> {
             self.addresses.insert(prefix, address);
         }
         Ok(())
+    }
+
+    /// How far a step along a loop moves in a buffer, in bytes.
+    pub(super) fn stride(&mut self, buffer: u32, steps: &PerDim) -> Result<Value, KernelError> {
+        let decl = &self.program.buffers[buffer as usize];
+        let Storage::Local { extents } = &decl.storage else { return self.step(buffer, steps) };
+        let flat = steps.iter().zip(extents).fold(0i64, |flat, (&step, &extent)| flat * i64::from(extent) + step);
+        Ok(self.e.int(types::I64, flat * decl.dtype.size() as i64))
     }
 
     /// The sum of a buffer's strides times coefficients.

@@ -33,6 +33,7 @@ pub use reduce::{Accumulator, Reduce, Slots, Tree, Tuple};
 use crate::kernel::{KInst, KValue, Kernel, Part};
 use crate::scalar::Elem;
 use rewright_ir::DType;
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -189,6 +190,13 @@ impl Program {
         })
     }
 
+    /// The buffers that kernels access.
+    pub fn nest_buffers(&self) -> FxHashSet<u32> {
+        let mut found = FxHashSet::default();
+        nest_buffers(&self.body, &mut found);
+        found
+    }
+
     /// Calls `f` with every scalar instruction, in order.
     pub fn each_inst<'a>(&'a self, f: &mut dyn FnMut(&'a KInst)) {
         each_inst(&self.body, f);
@@ -203,6 +211,21 @@ impl Nest {
             hi.iter().for_each(&mut *f);
         }
         self.buffers.iter().flat_map(|buffer| &buffer.first.at).for_each(f);
+    }
+}
+
+fn nest_buffers(stmts: &[Stmt], found: &mut FxHashSet<u32>) {
+    for stmt in stmts {
+        match stmt {
+            Stmt::For(nest) => nest_buffers(&nest.body, found),
+            Stmt::If(branch) => {
+                nest_buffers(&branch.then, found);
+                nest_buffers(&branch.otherwise, found);
+            }
+            Stmt::Reduce(reduce) => nest_buffers(&reduce.body, found),
+            Stmt::Nest(nest) => found.extend(nest.buffers.iter().map(|buffer| buffer.first.buffer)),
+            _ => {}
+        }
     }
 }
 

@@ -5,12 +5,14 @@
 //! loads and one nest. Its bounds are values of the scope around it, and each position in it is affine in its
 //! indices. Each point reads and writes one element of each array that it writes.
 
-use super::{Linear, Location, Nest, NestBuffer, Program, Stmt, Storage};
-use crate::kernel::{Binary, Buffer, KInst, KOp, KValue, Kernel, KernelBuilder, Part};
+use super::{Accumulator, Linear, Location, Nest, NestBuffer, Program, ProgramBuilder, Reduce, Slots, Stmt, Storage};
+use crate::kernel::{Binary, Buffer, Fold, KInst, KOp, KValue, Kernel, KernelBuilder, Part};
 use crate::program::For;
+use crate::scalar::Elem;
 use rewright_ir::Scalar;
-use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
+use rewright_ir::expr::Order;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
 /// The fewest points that are worth a call, which takes about as long as ten of them.
@@ -20,9 +22,10 @@ impl Program {
     /// The program with calls of kernels in place of nests. `compile` returns the number of a kernel, or
     /// `None` if no code generator compiles it; a kernel that occurs several times is compiled once.
     pub fn outlined(&self, compile: &mut dyn FnMut(&Kernel) -> Option<usize>) -> Program {
-        let mut outliner = Outliner { program: self, compile, known: Vec::new() };
+        let b = ProgramBuilder::resume(self);
+        let mut outliner = Outliner { program: self, compile, known: Vec::new(), b };
         let body = outliner.scope(&self.body);
-        Program { body: Arc::new(body), ..self.clone() }
+        outliner.b.finish_with(self, body)
     }
 }
 
@@ -30,37 +33,94 @@ struct Outliner<'a> {
     program: &'a Program,
     compile: &'a mut dyn FnMut(&Kernel) -> Option<usize>,
     known: Vec<(Arc<Kernel>, Option<usize>)>,
+    /// Has the values and buffers of the result.
+    b: ProgramBuilder,
+}
+
+/// A loop of a nest: the index and the bounds.
+#[derive(Clone)]
+struct Loop {
+    index: KValue,
+    lo: Linear,
+    hi: SmallVec<[Linear; 1]>,
+}
+
+impl Loop {
+    fn of(nest: &For) -> Loop {
+        Loop { index: nest.index, lo: nest.lo.clone(), hi: nest.hi.clone() }
+    }
+
+    /// The number of iterations at most, if it is known.
+    fn known_points(&self) -> Option<i64> {
+        self.hi.iter().filter_map(|hi| hi.clone().minus(&self.lo).as_constant()).min()
+    }
 }
 
 impl Outliner<'_> {
     fn scope(&mut self, stmts: &[Stmt]) -> Vec<Stmt> {
-        stmts.iter().map(|stmt| self.stmt(stmt)).collect()
-    }
-
-    fn stmt(&mut self, stmt: &Stmt) -> Stmt {
-        match stmt {
-            Stmt::For(nest) => match self.nest(nest) {
-                Some(outlined) => Stmt::Nest(Box::new(outlined)),
-                None => Stmt::For(For { body: self.scope(&nest.body), ..nest.clone() }),
-            },
-            Stmt::If(branch) => {
-                let mut branch = branch.clone();
-                (branch.then, branch.otherwise) = (self.scope(&branch.then), self.scope(&branch.otherwise));
-                Stmt::If(branch)
+        let mut out = Vec::with_capacity(stmts.len());
+        for stmt in stmts {
+            match stmt {
+                Stmt::For(nest) => out.push(match self.nest(nest) {
+                    Some(outlined) => Stmt::Nest(Box::new(outlined)),
+                    None => Stmt::For(For { body: self.scope(&nest.body), ..nest.clone() }),
+                }),
+                Stmt::If(branch) => {
+                    let mut branch = branch.clone();
+                    (branch.then, branch.otherwise) = (self.scope(&branch.then), self.scope(&branch.otherwise));
+                    out.push(Stmt::If(branch));
+                }
+                Stmt::Reduce(reduce) => match self.row(reduce) {
+                    Some(outlined) => out.extend(outlined),
+                    None => out.push(stmt.clone()),
+                },
+                other => out.push(other.clone()),
             }
-            other => other.clone(),
         }
+        out
     }
 
     /// The nest of a loop as a call of a kernel, if it is one.
     fn nest(&mut self, outermost: &For) -> Option<Nest> {
-        let mut draft = Draft::new(self.program, outermost)?;
-        let points = draft.loops.iter().map(|nest| known_points(nest)).try_fold(1i64, |all, n| all.checked_mul(n?));
+        let nests = nest_of(outermost)?;
+        let loops: Vec<Loop> = nests.iter().map(|nest| Loop::of(nest)).collect();
+        let points = loops.iter().map(Loop::known_points).try_fold(1i64, |all, n| all.checked_mul(n?));
         if points.is_some_and(|points| points < FEWEST_POINTS) {
             return None;
         }
-        draft.loops.iter().all(|nest| self.program.is_parallel(nest)).then_some(())?;
-        draft.body()?;
+        nests.iter().all(|nest| self.program.is_parallel(nest)).then_some(())?;
+        let mut draft = Draft::new(self.program, loops);
+        draft.nest(&nests)?;
+        self.finish(draft)
+    }
+
+    /// The reduction of a row as a call of a kernel, if it is one.
+    fn row(&mut self, reduce: &Reduce) -> Option<Vec<Stmt>> {
+        let points = Loop { index: reduce.index, lo: Linear::default(), hi: reduce.points.clone() };
+        if reduce.accumulators.iter().any(|(accumulator, _)| accumulator.neutral.is_none()) {
+            return None;
+        }
+        self.b.open();
+        // The total of the row, which is neutral if there are no points.
+        let rows: Vec<Slots> = reduce.accumulators.iter().map(|(own, _)| self.b.slots(own, &[])).collect();
+        for ((accumulator, _), row) in reduce.accumulators.iter().zip(&rows) {
+            self.b.clear(accumulator, row, &[]);
+        }
+        let mut draft = Draft::new(self.program, vec![points]);
+        let outlined = draft.row(reduce, &rows).and_then(|()| self.finish(draft));
+        if let Some(outlined) = &outlined {
+            self.b.push(Stmt::Nest(Box::new(outlined.clone())));
+            for ((accumulator, total), row) in reduce.accumulators.iter().zip(&rows) {
+                let row = self.b.get(row, &[]);
+                self.b.join(accumulator, (total, &[]), &row);
+            }
+        }
+        let stmts = self.b.close();
+        outlined.map(|_| stmts)
+    }
+
+    /// The call of a kernel.
+    fn finish(&mut self, draft: Draft<'_>) -> Option<Nest> {
         let Draft { k, buffers, params, loops, .. } = draft;
         let kernel = k.finish();
         let known = self.known.iter().find(|(known, _)| **known == kernel);
@@ -72,20 +132,18 @@ impl Outliner<'_> {
                 (kernel, number)
             }
         };
-        let bounds = loops.iter().map(|nest| (nest.lo.clone(), nest.hi.clone())).collect();
+        let bounds = loops.into_iter().map(|nest| (nest.lo, nest.hi)).collect();
         Some(Nest { number: number?, kernel, bounds, buffers, params })
     }
-}
-
-fn known_points(nest: &For) -> Option<i64> {
-    nest.hi.iter().filter_map(|hi| hi.clone().minus(&nest.lo).as_constant()).min()
 }
 
 /// A kernel under construction.
 struct Draft<'a> {
     program: &'a Program,
     /// The loops, outermost first.
-    loops: Vec<&'a For>,
+    loops: Vec<Loop>,
+    /// The values that the nest defines.
+    inside: FxHashSet<KValue>,
     k: KernelBuilder,
     /// The values of the kernel, by those of the program.
     values: FxHashMap<KValue, KValue>,
@@ -96,57 +154,127 @@ struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    /// The loops of a nest.
-    fn new(program: &'a Program, outermost: &'a For) -> Option<Self> {
-        let mut loops = vec![outermost];
-        let mut innermost = outermost;
-        while let Some(inner) = only_loop(&innermost.body)? {
-            loops.push(inner);
-            innermost = inner;
-        }
+    fn new(program: &'a Program, loops: Vec<Loop>) -> Self {
         let k = KernelBuilder::new(loops.len());
-        let (values, buffers, params) = Default::default();
-        Some(Draft { program, loops, k, values, buffers, params, stored: Vec::new() })
+        let (values, buffers, params, inside) = Default::default();
+        Draft { program, loops, k, values, inside, buffers, params, stored: Vec::new() }
     }
 
-    /// Translates the statements of the nest.
-    fn body(&mut self) -> Option<()> {
-        let mut inside = Vec::new();
-        for nest in self.loops.clone() {
-            let is_outer = |form: &Linear| !form.terms().iter().any(|(value, _)| inside.contains(value));
+    /// Translates a nest of loops.
+    fn nest(&mut self, nests: &[&For]) -> Option<()> {
+        for nest in nests {
+            let is_outer = |form: &Linear| !form.terms().iter().any(|(value, _)| self.inside.contains(value));
             nest.hi.iter().chain([&nest.lo]).all(is_outer).then_some(())?;
-            inside.push(nest.index);
-            for stmt in &nest.body {
-                match stmt {
-                    Stmt::Inst(inst) => inside.extend((inst.first.0..inst.first.0 + inst.results).map(KValue)),
-                    Stmt::Load(value, _) => inside.push(*value),
-                    _ => {}
-                }
-            }
+            self.define(nest.index, &nest.body);
         }
-        for nest in self.loops.clone() {
-            for stmt in &nest.body {
-                match stmt {
-                    Stmt::Inst(inst) => self.inst(inst)?,
-                    Stmt::Load(value, location) => {
-                        // The kernel loads an element once, before it is stored.
-                        (!self.stored.contains(&location.buffer)).then_some(())?;
-                        let buffer = self.buffer(location, false, &inside)?;
-                        let loaded = self.k.load(buffer, location.part);
-                        self.values.insert(*value, loaded);
-                    }
-                    Stmt::Store(location, value) => {
-                        let value = self.value(*value);
-                        let buffer = self.buffer(location, true, &inside)?;
-                        self.k.store(buffer, location.part, value);
-                        self.stored.push(location.buffer);
-                    }
-                    Stmt::For(_) | Stmt::Local(_) => {}
-                    Stmt::If(_) | Stmt::Reduce(_) | Stmt::Combine(_) | Stmt::Nest(_) | Stmt::Fail => return None,
-                }
-            }
-        }
+        nests.iter().try_for_each(|nest| nest.body.iter().try_for_each(|stmt| self.stmt(stmt)))?;
         self.is_apart().then_some(())
+    }
+
+    /// Translates a reduction, whose total is stored to local scalars.
+    fn row(&mut self, reduce: &Reduce, rows: &[Slots]) -> Option<()> {
+        self.define(reduce.index, &reduce.body);
+        let Some((Stmt::Combine(items), body)) = reduce.body.split_last() else { return None };
+        body.iter().try_for_each(|stmt| self.stmt(stmt))?;
+        self.stored.is_empty().then_some(())?;
+        let items: Vec<KValue> = items.iter().flat_map(Elem::parts).map(|part| self.value(part)).collect();
+        let accumulators = || reduce.accumulators.iter().map(|(accumulator, _)| accumulator);
+        let mut undefined = |list: &dyn Fn(&Accumulator) -> Vec<Elem>, level: u32| -> Vec<KValue> {
+            let parts = accumulators().flat_map(list).flat_map(|elem| elem.parts().collect::<Vec<_>>());
+            let own = |part: KValue| {
+                let value = self.k.undefined(self.program.values[part.0 as usize], level);
+                self.values.insert(part, value);
+                value
+            };
+            parts.map(own).collect()
+        };
+        let left = undefined(&|own| own.left.clone(), 1);
+        let right = undefined(&|own| own.right.clone(), 1);
+        let section = self.k.begin_section();
+        for accumulator in accumulators() {
+            accumulator.body.iter().try_for_each(|stmt| match stmt {
+                Stmt::Inst(inst) => self.inst(inst),
+                _ => None,
+            })?;
+        }
+        let combine = self.k.end_inner_section(section);
+        let both = accumulators().flat_map(|own| &own.both).flat_map(Elem::parts);
+        let both: Vec<KValue> = both.collect::<Vec<_>>().into_iter().map(|part| self.value(part)).collect();
+        let section = self.k.begin_section();
+        let mut totals = Vec::new();
+        for &(buffer, dtype) in rows.iter().flat_map(|row| &row.buffers) {
+            let first = Location { buffer, part: Part::Re, at: SmallVec::new() };
+            self.buffers.push(NestBuffer { first, along: smallvec![SmallVec::new()] });
+            let own = self.k.buffer(Buffer { dtype, written: true, varies: smallvec![false] });
+            for part in [Part::Re, Part::Im].into_iter().take(1 + usize::from(dtype.is_complex())) {
+                let total = self.k.undefined(dtype.real(), 0);
+                self.k.store(own, part, total);
+                totals.push(total);
+            }
+        }
+        let after = self.k.end_section(section);
+        let bits = |scalar: &Scalar| {
+            let (re, im) = scalar.bits();
+            std::iter::once(re).chain(scalar.dtype().is_complex().then_some(im))
+        };
+        let neutral = accumulators().flat_map(|own| own.neutral.iter().flatten()).flat_map(bits).collect();
+        let [lanes, leaf, apart, part] =
+            [reduce.tree.lanes, reduce.tree.leaf, reduce.tree.apart, reduce.tree.part].map(|n| n as usize);
+        let order = Order::Tree { lanes, leaf, apart, part };
+        let any_order = accumulators().all(|own| own.any_order);
+        let (onward, alone) = (None, None);
+        self.k.fold(Fold {
+            order,
+            any_order,
+            items,
+            neutral,
+            left,
+            right,
+            both,
+            combine,
+            onward,
+            alone,
+            totals,
+            after,
+        });
+        Some(())
+    }
+
+    /// The values of a loop and of its own statements are inside of the nest.
+    fn define(&mut self, index: KValue, body: &[Stmt]) {
+        self.inside.insert(index);
+        for stmt in body {
+            match stmt {
+                Stmt::Inst(inst) => self.inside.extend((inst.first.0..inst.first.0 + inst.results).map(KValue)),
+                Stmt::Load(value, _) => {
+                    self.inside.insert(*value);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) -> Option<()> {
+        match stmt {
+            Stmt::Inst(inst) => self.inst(inst),
+            Stmt::Load(value, location) => {
+                // The kernel loads an element once, before it is stored.
+                (!self.stored.contains(&location.buffer)).then_some(())?;
+                let buffer = self.buffer(location, false)?;
+                let loaded = self.k.load(buffer, location.part);
+                self.values.insert(*value, loaded);
+                Some(())
+            }
+            Stmt::Store(location, value) => {
+                let value = self.value(*value);
+                let buffer = self.buffer(location, true)?;
+                self.k.store(buffer, location.part, value);
+                self.stored.push(location.buffer);
+                Some(())
+            }
+            Stmt::For(_) | Stmt::Local(_) => Some(()),
+            Stmt::If(_) | Stmt::Reduce(_) | Stmt::Combine(_) | Stmt::Nest(_) | Stmt::Fail => None,
+        }
     }
 
     fn inst(&mut self, inst: &KInst) -> Option<()> {
@@ -206,7 +334,7 @@ impl<'a> Draft<'a> {
     }
 
     /// The buffer of the kernel for an access.
-    fn buffer(&mut self, location: &Location, written: bool, inside: &[KValue]) -> Option<u32> {
+    fn buffer(&mut self, location: &Location, written: bool) -> Option<u32> {
         let Storage::Caller { .. } = self.program.buffers[location.buffer as usize].storage else { return None };
         let mut first = location.clone();
         let mut along: SmallVec<[SmallVec<[i64; 3]>; 3]> = SmallVec::new();
@@ -214,7 +342,7 @@ impl<'a> Draft<'a> {
             along.push(location.at.iter().map(|form| form.coefficient(nest.index)).collect());
             first.at.iter_mut().for_each(|form| *form = form.with(nest.index, &nest.lo));
         }
-        let is_outer = |form: &Linear| !form.terms().iter().any(|(value, _)| inside.contains(value));
+        let is_outer = |form: &Linear| !form.terms().iter().any(|(value, _)| self.inside.contains(value));
         first.at.iter().all(is_outer).then_some(())?;
         first.part = Part::Re;
         let buffer = NestBuffer { first, along };
@@ -238,6 +366,15 @@ impl<'a> Draft<'a> {
         };
         self.buffers.iter().enumerate().all(is_same)
     }
+}
+
+/// The loops of a nest, if statements are those of one.
+fn nest_of(outermost: &For) -> Option<Vec<&For>> {
+    let mut nests = vec![outermost];
+    while let Some(inner) = only_loop(&nests.last()?.body)? {
+        nests.push(inner);
+    }
+    Some(nests)
 }
 
 /// The only loop among statements that are otherwise instructions and loads; `Some(None)` if there is none,

@@ -18,8 +18,8 @@
 //! known, holds in the interior for all of them; one that names the index of a longer loop is left to that
 //! loop. The technique is that of Halide's loop partitioning.
 
-use super::parallel::defined;
-use super::{Condition, For, If, Linear, Program, Stmt};
+use super::parallel::{defined, each_access, locals};
+use super::{Condition, For, If, Linear, Program, Reduce, Stmt};
 use crate::kernel::{Binary, Compare, KInst, KOp, KValue};
 use rewright_ir::{DType, Loc};
 use rustc_hash::FxHashSet;
@@ -77,12 +77,62 @@ impl Partitioner<'_> {
                 }
                 Stmt::Reduce(mut reduce) => {
                     reduce.body = self.scope(reduce.body);
+                    self.trim(&mut reduce, &mut out);
                     out.push(Stmt::Reduce(reduce));
                 }
                 other => out.push(other),
             }
         }
         out
+    }
+
+    /// Leaves out the last points of a row where a condition around the whole point fails. Points that are
+    /// left out leave no trace, so the order of the others is the same. A local scalar that each point sets
+    /// to one value is set once.
+    fn trim(&mut self, reduce: &mut Reduce, out: &mut Vec<Stmt>) {
+        let mut inside = FxHashSet::default();
+        defined(&reduce.body, &mut inside);
+        let is_outer = |form: &Linear| form.terms().iter().all(|(value, _)| !inside.contains(value));
+        let has_no_effect = |stmt: &Stmt| matches!(stmt, Stmt::Inst(_) | Stmt::Load(..) | Stmt::Local(_));
+        if let Some((Stmt::If(branch), before)) = reduce.body.split_last_mut()
+            && branch.otherwise.is_empty()
+            && before.iter().all(has_no_effect)
+            && let Condition::NotNegative(forms) = &mut branch.condition
+        {
+            forms.retain(|form| {
+                let (coefficient, rest) = (form.coefficient(reduce.index), form.with(reduce.index, &Linear::default()));
+                if coefficient >= 0 || !is_outer(&rest) {
+                    return true;
+                }
+                let end = self.floor_div(&rest, coefficient.saturating_abs(), out).plus(1);
+                reduce.points.push(end);
+                false
+            });
+            if forms.is_empty() {
+                let then = std::mem::take(&mut branch.then);
+                reduce.body.pop();
+                reduce.body.extend(then);
+            }
+        }
+        let mut loaded = FxHashSet::default();
+        each_access(&reduce.body, &mut |buffer, _, is_store| {
+            if !is_store {
+                loaded.insert(buffer);
+            }
+        });
+        let own = locals(&reduce.body);
+        let (set, body) = std::mem::take(&mut reduce.body).into_iter().partition(|stmt| match stmt {
+            Stmt::Store(location, value) => {
+                let is_scalar = self.program.is_local(location.buffer) && location.at.is_empty();
+                is_scalar && !inside.contains(value) && ![&loaded, &own].iter().any(|s| s.contains(&location.buffer))
+            }
+            _ => false,
+        });
+        reduce.body = body;
+        let (set, forms): (Vec<Stmt>, _) = (set, reduce.points.iter().map(|points| points.clone().plus(-1)).collect());
+        if !set.is_empty() {
+            out.push(Stmt::If(If { condition: Condition::NotNegative(forms), then: set, otherwise: Vec::new() }));
+        }
     }
 
     /// Appends the ranges of a loop.

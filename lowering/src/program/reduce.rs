@@ -2,8 +2,8 @@
 //!
 //! An accumulator is a tuple of values in local buffers. Where the order of a reduction leaves a place empty
 //! (a lane beyond the end of a row, a point that the guard skips), the tuple holds the neutral element of the
-//! monoid, which changes no bit of a tuple that it is combined with. Monoids without one have a flag that says
-//! whether the tuple holds anything.
+//! monoid, which changes no bit of a tuple that it is combined with. Monoids without one have a flag: whether
+//! the tuple holds anything.
 
 use super::{Condition, Linear, ProgramBuilder, Stmt};
 use crate::kernel::{KValue, Part};
@@ -21,7 +21,7 @@ pub struct Reduce {
     pub points: SmallVec<[Linear; 1]>,
     /// The order.
     pub tree: Tree,
-    /// What is reduced: the accumulators, and the tuple that each is combined with.
+    /// The reductions: for each how tuples are combined, and the total.
     pub accumulators: Vec<(Accumulator, Slots)>,
     /// The statements of a point. They combine at most once.
     pub body: Vec<Stmt>,
