@@ -46,7 +46,19 @@ pub fn unrolled(expr: &ArrayExpr, args: &[Type]) -> Option<ArrayExpr> {
         && !stays(&expr.body)
         && !expr.finish.as_ref().is_some_and(stays)
         && !expr.guard.iter().any(|condition| names_reduced(&condition.form));
-    if !fits || !expr.operands.iter().all(|operand| reads_adjacent(operand, last)) {
+    // An operand that a point does not name is read, and its positions are tested.
+    let names = |body: &Body, n: u32| {
+        let mut values = body.insts.iter().flat_map(|inst| &inst.args).chain(&body.yields);
+        values.any(|value| *value == BodyRef::Operand(n))
+    };
+    let is_named = |(n, operand): (u32, &Operand)| {
+        let forms = operand.index.iter().filter_map(|index| index.expr.form());
+        let is_fixed =
+            operand.index.iter().all(|index| index.expr.form().is_some()) && !forms.clone().any(names_reduced);
+        names(&expr.body, n) || (is_fixed && expr.finish.as_ref().is_some_and(|finish| names(finish, n)))
+    };
+    let is_whole = (0..).zip(&expr.operands).all(is_named);
+    if !fits || !is_whole || !expr.operands.iter().all(|operand| reads_adjacent(operand, last)) {
         return None;
     }
     Unrolling::new(expr, args)?.finish()

@@ -217,3 +217,16 @@ fn extreme_numbers_do_not_overflow() {
         }
     }
 }
+
+#[test]
+fn reads_without_a_use_are_tested() {
+    let x = ndarray::Array2::from_shape_fn((5, 2), |(i, j)| (i * 2 + j) as f64);
+    let args: [Arg<'_>; 1] = [(&x).into()];
+    for reduced in ["-2..2", "0..2", "1..3"] {
+        let text = format!(
+            "func @f(%x: f64[n, 2]) -> f64[3, n] {{\nentry:\n  %0 = arrayexpr [i: 3, k: reduce {reduced}, j: n] \
+             (x = %x[wrap(i), k]) {{\n    t0 = cos k\n    yield t0\n  }} reduce (max f64) init first : f64[3, n]\n  ret %0\n}}\n"
+        );
+        agrees(&text, &args);
+    }
+}
