@@ -88,6 +88,7 @@ pub mod internals {
 
     /// The steps of executables.
     pub mod plan {
+        pub use crate::exec::loop_program::{LoopProgram, ProgramStep};
         pub use crate::exec::plan::{FuncPlan, KernelStep, Plan, Step, StepKind};
     }
 

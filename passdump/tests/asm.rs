@@ -90,3 +90,19 @@ fn refused_programs_name_the_reason() {
     let unknown = passdump(&["asm", "-", "--level", "sse2"], reference);
     assert_eq!(unknown.status.code(), Some(2));
 }
+
+#[test]
+fn a_loop_program_is_printed_with_its_kernels() {
+    let triangle = "func @f(%x: f64[n, n]) -> f64[n, n] {
+entry:
+  %0 = arrayexpr [i: n, j: n] where j <= i (x = %x[i, j]) {
+    t0 = mul x, 2.0
+    yield t0
+  } into ([i, j] fill 0.0) : f64[n, n]
+  ret %0
+}
+";
+    let text = done(&["asm", "-", "--level", "cranelift"], triangle);
+    assert!(text.starts_with("loop program 1 of 1: `arrayexpr` of `@f`, 3:3\nschedule by cranelift: "), "{text}");
+    assert!(text.contains("\n  kernel 0 over 0..min(") && text.contains("\nkernel 0:\nread  b0: f64[i0]\n"), "{text}");
+}

@@ -35,8 +35,8 @@ pub struct Code {
 pub enum Source {
     /// A kernel.
     Kernel(Box<Kernel>),
-    /// A loop program, and the kernels that it calls.
-    Program(Program, Box<[Box<dyn CompiledKernel>]>),
+    /// A loop program without reductions, the kernels that it calls, and the program with reductions.
+    Program(Program, Box<[Box<dyn CompiledKernel>]>, Program),
 }
 
 impl Source {
@@ -44,7 +44,7 @@ impl Source {
     fn kernel(&self) -> Cow<'_, Kernel> {
         match self {
             Source::Kernel(kernel) => Cow::Borrowed(kernel),
-            Source::Program(program, _) => Cow::Owned(program.scalar_kernel()),
+            Source::Program(program, ..) => Cow::Owned(program.scalar_kernel()),
         }
     }
 }
@@ -107,10 +107,17 @@ impl CompiledKernel for Code {
     fn schedule(&self) -> String {
         match &self.source {
             Source::Kernel(kernel) => Plan::new(kernel, self.codegen.features).describe(kernel),
-            Source::Program(_, kernels) => {
+            Source::Program(_, kernels, _) => {
                 let own = kernels.iter().map(|kernel| kernel.schedule());
                 ["one point after the other".to_string()].into_iter().chain(own).collect::<Vec<_>>().join("; kernel: ")
             }
+        }
+    }
+
+    fn program(&self) -> Option<&Program> {
+        match &self.source {
+            Source::Program(.., outlined) => Some(outlined),
+            Source::Kernel(_) => None,
         }
     }
 
@@ -161,7 +168,7 @@ fn function(codegen: &Cranelift, source: &Source, sites: &[Site]) -> Result<Cont
     let mut emitter = Emitter::new(builder, &kernel, &*codegen.isa, sites, codegen.features)?;
     match source {
         Source::Kernel(_) => emitter.kernel()?,
-        Source::Program(program, kernels) => {
+        Source::Program(program, kernels, _) => {
             emitter = ProgramEmitter::new(emitter, (program, kernels), &kernel).emit()?;
         }
     }

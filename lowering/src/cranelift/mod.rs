@@ -113,13 +113,13 @@ impl Cranelift {
     ) -> Result<Box<dyn CompiledKernel>, KernelError> {
         program.verify()?;
         let mut kernels = Vec::new();
-        let program = program.outlined(&mut |kernel| {
+        let outlined = program.outlined(&mut |kernel| {
             kernels.push(codegen.compile(kernel).ok()?);
             Some(kernels.len() - 1)
         });
-        let program = program.expanded();
+        let program = outlined.expanded();
         program.verify()?;
-        Ok(Box::new(code::Code::new(self, code::Source::Program(program, kernels.into()))?))
+        Ok(Box::new(code::Code::new(self, code::Source::Program(program, kernels.into(), outlined))?))
     }
 }
 

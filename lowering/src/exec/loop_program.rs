@@ -102,6 +102,17 @@ impl LoopProgram {
         self.variant(Checks::default()).map(|variant| variant.codegen).map_err(Clone::clone)
     }
 
+    /// The variant without tests: the name of the code generator, and the compiled program.
+    pub fn compiled(&self) -> Result<(&'static str, &dyn CompiledKernel), &str> {
+        self.variant(Checks::default()).map(|variant| (variant.codegen, &*variant.compiled)).map_err(|why| &**why)
+    }
+
+    /// The variant without tests, compiled by another code generator.
+    pub fn compiled_by(&self, codegen: &dyn CodeGen) -> Result<Box<dyn CompiledKernel>, String> {
+        let lowered = lower_program(&self.expr, &self.types, Checks::default()).map_err(|why| why.reason)?;
+        codegen.compile_program(&lowered.program).map_err(|why| why.to_string())
+    }
+
     fn variant(&self, checks: Checks) -> Result<&Variant, &String> {
         let number = usize::from(checks.positions) + 2 * usize::from(checks.writes);
         self.variants[number].get_or_init(|| self.compile(checks)).as_ref()

@@ -63,7 +63,7 @@ mod kept;
 mod launch;
 mod layout;
 mod liveness;
-mod loop_program;
+pub(crate) mod loop_program;
 mod machine;
 mod out;
 mod packed;

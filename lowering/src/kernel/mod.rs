@@ -369,6 +369,11 @@ pub trait CompiledKernel: Send + Sync {
         false
     }
 
+    /// The loop program that this runs, with the kernels that it calls in place of nests.
+    fn program(&self) -> Option<&Program> {
+        None
+    }
+
     /// The machine code in readable form, if there is any.
     fn disassembly(&self) -> Option<&str> {
         None

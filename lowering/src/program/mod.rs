@@ -35,6 +35,7 @@ use crate::scalar::Elem;
 use rewright_ir::DType;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A loop program.
@@ -190,10 +191,19 @@ impl Program {
         })
     }
 
+    /// The kernels that the program calls, by number.
+    pub fn kernels(&self) -> Vec<Arc<Kernel>> {
+        let mut found = BTreeMap::new();
+        each_nest(&self.body, &mut |nest| {
+            found.entry(nest.number).or_insert_with(|| nest.kernel.clone());
+        });
+        found.into_values().collect()
+    }
+
     /// The buffers that kernels access.
     pub fn nest_buffers(&self) -> FxHashSet<u32> {
         let mut found = FxHashSet::default();
-        nest_buffers(&self.body, &mut found);
+        each_nest(&self.body, &mut |nest| found.extend(nest.buffers.iter().map(|buffer| buffer.first.buffer)));
         found
     }
 
@@ -214,16 +224,16 @@ impl Nest {
     }
 }
 
-fn nest_buffers(stmts: &[Stmt], found: &mut FxHashSet<u32>) {
+fn each_nest<'a>(stmts: &'a [Stmt], f: &mut dyn FnMut(&'a Nest)) {
     for stmt in stmts {
         match stmt {
-            Stmt::For(nest) => nest_buffers(&nest.body, found),
+            Stmt::For(nest) => each_nest(&nest.body, f),
             Stmt::If(branch) => {
-                nest_buffers(&branch.then, found);
-                nest_buffers(&branch.otherwise, found);
+                each_nest(&branch.then, f);
+                each_nest(&branch.otherwise, f);
             }
-            Stmt::Reduce(reduce) => nest_buffers(&reduce.body, found),
-            Stmt::Nest(nest) => found.extend(nest.buffers.iter().map(|buffer| buffer.first.buffer)),
+            Stmt::Reduce(reduce) => each_nest(&reduce.body, f),
+            Stmt::Nest(nest) => f(nest),
             _ => {}
         }
     }

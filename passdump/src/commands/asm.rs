@@ -1,4 +1,5 @@
-//! `passdump asm`: prints the kernels of a function, with their schedules, instructions and machine code.
+//! `passdump asm`: prints the kernels and loop programs of a function, with their schedules, instructions and
+//! machine code.
 
 use crate::args::{AsmArgs, Level};
 use crate::engine::{self, Backend};
@@ -7,20 +8,26 @@ use crate::output::{Out, Tone, count};
 use crate::program::Program;
 use rewright::lowering::internals::Cranelift;
 use rewright::lowering::internals::kernel::{CodeGen, CompiledKernel, Kernel, KernelError};
-use rewright::lowering::internals::plan::{KernelStep, StepKind};
+use rewright::lowering::internals::plan::{KernelStep, LoopProgram, StepKind};
 use rewright::rewrites::Options;
 use rewright::{Loc, Name, Op, exec};
 use std::io::Write;
 
-/// A kernel with its origin.
+/// A kernel or a loop program with its origin.
 struct Found<'a> {
-    step: &'a KernelStep,
+    code: Code<'a>,
     func: Name,
     op: Op,
     loc: Loc,
 }
 
-/// Rewrites and compiles the program, and prints its kernels.
+#[derive(Clone, Copy)]
+enum Code<'a> {
+    Kernel(&'a KernelStep),
+    Program(&'a LoopProgram),
+}
+
+/// Rewrites and compiles the program, and prints its kernels and loop programs.
 pub fn asm(out: &mut Out, args: &AsmArgs) -> Result<(), Error> {
     let program = Program::load_called(&args.input)?;
     let backend = match args.level {
@@ -35,10 +42,13 @@ pub fn asm(out: &mut Out, args: &AsmArgs) -> Result<(), Error> {
     let mut kernels = Vec::new();
     for function in &executable.plan().functions {
         for step in &function.steps {
-            if let StepKind::Kernel(kernel) = &step.kind {
-                let loc = module.get(function.name).map_or_else(Loc::default, |func| func.inst(step.inst).loc);
-                kernels.push(Found { step: kernel, func: function.name, op: step.op, loc });
-            }
+            let code = match &step.kind {
+                StepKind::Kernel(kernel) => Code::Kernel(kernel),
+                StepKind::Program(program) => Code::Program(&program.program),
+                _ => continue,
+            };
+            let loc = module.get(function.name).map_or_else(Loc::default, |func| func.inst(step.inst).loc);
+            kernels.push(Found { code, func: function.name, op: step.op, loc });
         }
     }
     if let Some(number) = args.kernel.filter(|number| !(1..=kernels.len()).contains(number)) {
@@ -51,11 +61,15 @@ pub fn asm(out: &mut Out, args: &AsmArgs) -> Result<(), Error> {
         if shown > 0 {
             writeln!(out)?;
         }
+        let what = if let Code::Kernel(_) = found.code { "kernel" } else { "loop program" };
         out.line(
             Tone::Strong,
-            format!("kernel {number} of {all}: `{}` of `@{}`, {}", found.op, found.func, found.loc),
+            format!("{what} {number} of {all}: `{}` of `@{}`, {}", found.op, found.func, found.loc),
         )?;
-        show(out, found.step, args.level)?;
+        match found.code {
+            Code::Kernel(step) => show(out, step, args.level)?,
+            Code::Program(program) => show_program(out, program, args.level)?,
+        }
     }
     if kernels.is_empty() {
         writeln!(out, "`@{}` has no kernels", program.func)?;
@@ -84,6 +98,36 @@ fn show(out: &mut Out, step: &KernelStep, level: Option<Level>) -> Result<(), Er
         writeln!(out, "its bools become bits of words while the cache holds them")?;
     }
     writeln!(out, "\n{kernel}")?;
+    listing(out, by, compiled)
+}
+
+/// A loop program, and the kernels that it calls.
+fn show_program(out: &mut Out, program: &LoopProgram, level: Option<Level>) -> Result<(), Error> {
+    let compiled_by = |level| {
+        let codegen = codegen(level).map_err(|why| why.to_string())?;
+        Ok((codegen.name(), program.compiled_by(&*codegen)?))
+    };
+    let other = match level.map(compiled_by).transpose() {
+        Ok(other) => other,
+        Err::<_, String>(why) => return Ok(out.wrapped(&format!("not compiled: {why}"), 2)?),
+    };
+    let (by, compiled): (&str, &dyn CompiledKernel) = match (&other, program.compiled()) {
+        (Some((by, compiled)), _) => (by, &**compiled),
+        (None, Ok(compiled)) => compiled,
+        (None, Err(why)) => return Ok(out.wrapped(&format!("not compiled: {why}"), 2)?),
+    };
+    out.wrapped(&format!("schedule by {by}: {}", compiled.schedule()), 2)?;
+    if let Some(program) = compiled.program() {
+        writeln!(out, "\n{program}")?;
+        for (number, kernel) in program.kernels().iter().enumerate() {
+            writeln!(out, "kernel {number}:\n{kernel}")?;
+        }
+    }
+    listing(out, by, compiled)
+}
+
+/// The machine code.
+fn listing(out: &mut Out, by: &str, compiled: &dyn CompiledKernel) -> Result<(), Error> {
     match compiled.disassembly() {
         Some(listing) => writeln!(out, "{}", listing.trim_end())?,
         None => writeln!(out, "{by} makes no machine code")?,

@@ -468,7 +468,7 @@ entry:
         };
         assert_eq!(each(100), Some(vec![2]));
         assert_eq!(each(400), Some(vec![1]));
-        assert_eq!(each(2_000).unwrap_or_default(), [], "one takes more than the cache");
+        assert_eq!(each(2_000).unwrap_or_default(), Vec::<u64>::new(), "one takes more than the cache");
     }
 
     #[test]
