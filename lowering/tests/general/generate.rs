@@ -66,6 +66,9 @@ pub fn expression(seed: u64) -> Generated {
     Generated { text, args: g.args }
 }
 
+/// The shapes of results.
+type Shapes = Vec<Vec<usize>>;
+
 struct ExprText {
     text: String,
     types: Vec<String>,
@@ -293,7 +296,7 @@ impl Generator {
         let mut yielded: Vec<String> = Vec::new();
         if reduces {
             for value in &chosen {
-                let accs = self.reduction(&mut reductions, outer);
+                let accs = self.reduction(&mut reductions, outer, accumulators.len());
                 yielded.push(value.clone());
                 if accs.len() == 2 {
                     yielded.push(own.iter().find(|axis| axis.reduce).map_or("0".into(), |axis| axis.name.clone()));
@@ -328,7 +331,16 @@ impl Generator {
             })
             .collect();
         let guard = if self.one_in(3) { self.guard(axes) } else { String::new() };
-        let (into, types) = self.outs(own, results, outer > 0, !guard.is_empty());
+        let (into, types, shapes) = self.outs(own, results, outer > 0, !guard.is_empty());
+        // Reductions that start from an array have a mark for it.
+        for (number, &dtype) in accumulators.iter().enumerate() {
+            let mark = format!("[@{number}]");
+            if reductions.contains(&mark) {
+                let shape = shapes[number.min(shapes.len() - 1)].clone();
+                let old = self.array(dtype, shape, None);
+                reductions = reductions.replace(&mark, &format!("[%{}]", self.params[old].name));
+            }
+        }
         let text = format!(
             "[{}]{guard} ({}) {{\n{body}    yield {}\n  }}{reductions}{finish}{into} : {}",
             axes_text.join(", "),
@@ -381,12 +393,14 @@ impl Generator {
         }
     }
 
-    /// Appends a reduction; gives the dtypes of its accumulators.
-    fn reduction(&mut self, text: &mut String, outer: usize) -> Vec<DType> {
+    /// Appends a reduction, of which the first accumulator has this number; gives the dtypes of its
+    /// accumulators. An array that it starts from is `@` and the number.
+    fn reduction(&mut self, text: &mut String, outer: usize, first: usize) -> Vec<DType> {
         let dtype = self.dtype();
-        let init = |g: &mut Self, dtype| match g.rng.usize(0..4) {
+        let init = |g: &mut Self, dtype| match g.rng.usize(0..5) {
             0 => " init first".to_string(),
             1 => format!(" init {}", literal(g.scalar(dtype))),
+            2 if outer == 0 => format!(" init [@{first}]"),
             _ => String::new(),
         };
         if self.one_in(5) {
@@ -412,16 +426,17 @@ impl Generator {
     }
 
     /// The places of results, and their types.
-    fn outs(&mut self, axes: &[Axis], results: usize, nested: bool, guarded: bool) -> (String, Vec<String>) {
+    fn outs(&mut self, axes: &[Axis], results: usize, nested: bool, guarded: bool) -> (String, Vec<String>, Shapes) {
         let dtypes: Vec<DType> = (0..results).map(|_| self.dtype()).collect();
         if nested {
             let fill: Vec<String> = dtypes.iter().map(|&d| format!("[] fill {}", literal(self.scalar(d)))).collect();
             let into = if guarded { format!(" into ({})", fill.join(", ")) } else { String::new() };
-            return (into, dtypes.iter().map(|d| d.to_string()).collect());
+            return (into, dtypes.iter().map(|d| d.to_string()).collect(), vec![Vec::new(); dtypes.len()]);
         }
         let parallel: Vec<Axis> = axes.iter().filter(|axis| !axis.reduce).cloned().collect();
-        let (mut into, mut types) = (Vec::new(), Vec::new());
+        let (mut into, mut types, mut shapes) = (Vec::new(), Vec::new(), Shapes::new());
         for dtype in dtypes {
+            let mut shape = Vec::new();
             let (mut at, mut dims): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
             let odd = self.one_in(3);
             let mut order = parallel.clone();
@@ -435,19 +450,23 @@ impl Generator {
                             let p = self.array(DType::I64, vec![extent], Some(n));
                             at.push(format!("gather(%{}[{}])", self.params[p].name, axis.name));
                             dims.push(n.to_string());
+                            shape.push(n);
                         }
                         1 => {
                             at.push(format!("{} + 1", axis.name));
                             dims.push((extent + 1).to_string());
+                            shape.push(extent + 1);
                         }
                         _ => {
                             at.push(format!("{} // 2", axis.name));
                             dims.push((extent / 2 + 1).to_string());
+                            shape.push(extent / 2 + 1);
                         }
                     }
                 } else if !(odd && self.one_in(6)) {
                     at.push(axis.name.clone());
                     dims.push(self.dim(extent));
+                    shape.push(extent);
                 }
             }
             let mut out = format!("[{}]", at.join(", "));
@@ -461,8 +480,9 @@ impl Generator {
             }
             into.push(out);
             types.push(format!("{dtype}[{}]", dims.join(", ")));
+            shapes.push(shape);
         }
-        (format!(" into ({})", into.join(", ")), types)
+        (format!(" into ({})", into.join(", ")), types, shapes)
     }
 }
 

@@ -40,7 +40,7 @@ fn same(found: &Result<Results, EvalError>, wanted: &Result<Results, EvalError>)
 fn random_expressions_agree() {
     let (count, seed) = (number("REWRIGHT_EXPRESSIONS", 3000), number("REWRIGHT_SEED", 1));
     let backends: Vec<Backend> = Backend::available().filter(|b| *b != Backend::Reference).collect();
-    let (mut valid, mut succeeded, mut index) = (0, 0, 0);
+    let (mut valid, mut succeeded, mut from_arrays, mut index) = (0, 0, 0, 0);
     while valid < count {
         index += 1;
         assert!(index < 20 * count + 1000, "{valid} of {index} expressions are valid");
@@ -50,6 +50,7 @@ fn random_expressions_agree() {
         let lent: Vec<Arg<'_>> = args.iter().map(Arg::from).collect();
         let wanted = reference.call(&lent);
         succeeded += u64::from(wanted.is_ok());
+        from_arrays += u64::from(wanted.is_ok() && text.contains(" init [%"));
         let shown = || -> String { args.iter().map(|arg| format!("{}: {arg}\n", arg.ty())).collect() };
         for &backend in &backends {
             let Some(f) = compile(&text, backend) else { continue };
@@ -62,6 +63,7 @@ fn random_expressions_agree() {
         }
     }
     println!("{valid} of {index} expressions are valid, {succeeded} of them have results");
+    assert!(from_arrays * 100 > valid, "only {from_arrays} reductions start from an array");
     assert!(succeeded * 3 > valid, "only {succeeded} of {valid} expressions have results");
 }
 
