@@ -17,6 +17,7 @@ use super::batch::{Batch, Evaluated};
 use super::ordinal::{at_ordinal, ordinal};
 use super::points::{hold, values};
 use super::random_values::Drawing;
+use super::sample::thinned;
 use crate::rule::typing::Case;
 use crate::rule::{Node, NodeId, Rule};
 use rewright_ir::{DType, Datum, Scalar};
@@ -119,7 +120,7 @@ fn brackets(rule: &Rule, case: &Case, bases: &[Vec<Scalar>]) -> Option<Vec<Brack
                 of_node.push(Bracket { base, var, node, low, high, class: classes[at] });
             }
         }
-        all.extend(super::thinned(of_node, most));
+        all.extend(thinned(of_node, most));
     }
     Some(all)
 }

@@ -1,6 +1,7 @@
 //! The integers of a rule: numbers and attributes.
 
 use super::cases::MAX_ELEMENTS;
+use super::sample::thinned;
 use crate::rule::{AttrTerm, Node, Rule};
 use rewright_ir::{Attr, DType, Dim};
 
@@ -56,5 +57,5 @@ pub(super) fn extents_near(rule: &Rule) -> Vec<u64> {
     all.retain(|&n| n <= MAX_ELEMENTS);
     all.sort_unstable();
     all.dedup();
-    super::thinned(all, MAX_EXTENTS)
+    thinned(all, MAX_EXTENTS)
 }
