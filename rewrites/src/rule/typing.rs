@@ -2,8 +2,9 @@
 
 use super::soundness::attrs::attr_choices;
 use super::soundness::cases::{CaseSpace, MAX_RANK};
+use super::soundness::dynamic::applied;
 use super::soundness::extent_cases::{MAX_TYPED, extent_cases};
-use super::{AttrTerm, Node, NodeId, OpTerm, Rule, extents};
+use super::{AttrTerm, Direction, Node, NodeId, OpTerm, Rule, extents};
 use rewright_ir::builder::infer_types;
 use rewright_ir::op::NoLoop;
 use rewright_ir::{Attr, Attrs, DType, Dim, Name, Op, Scalar, Type};
@@ -63,6 +64,30 @@ pub fn type_case(rule: &Rule, case: &Case) -> Result<Typed, Misfit> {
     type_terms(rule, case, &mut typed).map(|()| typed)
 }
 
+/// Whether all terms of the pattern have types in a case.
+pub fn has_pattern_types(rule: &Rule, case: &Case) -> bool {
+    let mut types: Vec<Option<Type>> = vec![None; rule.nodes.len()];
+    rule.pattern_roots().all(|root| add_types(rule, case, root, &mut types).is_some())
+}
+
+/// Adds the types of a term and of its operands; `None` if it has none.
+fn add_types(rule: &Rule, case: &Case, node: NodeId, types: &mut [Option<Type>]) -> Option<()> {
+    if types[node].is_some() {
+        return Some(());
+    }
+    match &rule.nodes[node] {
+        Node::Var(var) => types[node] = Some(case.vars[*var].0.clone()),
+        Node::Literal(_) => {}
+        Node::Op(term) | Node::Computed(term) => {
+            term.args.iter().try_for_each(|&arg| add_types(rule, case, arg, types))?;
+            let args = operands(rule, term, case, types).ok()?;
+            let (_, results) = call_types(term.op, &args, term.attrs(&case.attrs)).ok()?;
+            types[node] = Some(results.get(term.result)?.clone());
+        }
+    }
+    Some(())
+}
+
 /// Adds the types of a rule's terms, up to the first that has none.
 fn type_terms(rule: &Rule, case: &Case, typed: &mut Typed) -> Result<(), Misfit> {
     for (var, (ty, _)) in case.vars.iter().enumerate() {
@@ -116,7 +141,12 @@ fn type_terms(rule: &Rule, case: &Case, typed: &mut Typed) -> Result<(), Misfit>
             (_, Some(ty)) => ty.clone(),
             (_, None) => continue,
         };
-        if right != *result {
+        // Equality saturation replaces terms of one type only.
+        let fits = match rule.direction {
+            Direction::Rewrites => right.refines(result),
+            _ => right == *result,
+        };
+        if !fits {
             return Err(Misfit::Sides(format!("the pattern is of type {result}, and the template of type {right}")));
         }
         if let Some(var) = extents::lost(rule, rhs, result, |var| &case.vars[var].0, |_, _| false) {
@@ -153,6 +183,9 @@ pub fn check(rule: &Rule) -> Result<(), String> {
     for case in space.cases(rule).chain(CaseSpace::alike(rule).cases(rule)) {
         let mut typed = Typed { nodes: vec![None; rule.nodes.len()], results: SmallVec::new() };
         let Err(misfit) = type_terms(rule, &case, &mut typed) else { return Ok(()) };
+        if applied(rule, case.clone()).is_some() {
+            return Ok(());
+        }
         let progress = Progress::of(rule, &case, &typed, &misfit);
         if nearest.as_ref().is_none_or(|(before, ..)| *before < progress) {
             nearest = Some((progress, misfit, case));

@@ -221,3 +221,38 @@ fn dtypes_are_inferred_however_many_variables_there_are() {
     assert_eq!(found.verdict(), Verdict::Held, "{found}");
     assert!(found.to_string().contains("combinations of dtypes: each pair of variables takes each pair"), "{found}");
 }
+
+#[test]
+fn verdicts_name_the_extents_that_were_tried() {
+    // Each of these is wrong at the extents in the comment.
+    let wrong = [
+        // [7, 11, 13]
+        (
+            "(eq (mul (mul (dim ?x:i64 axis=0) (dim ?x axis=1)) (dim ?x axis=2)) 1001) => (and (eq (mul (mul \
+             (dim ?x axis=0) (dim ?x axis=1)) (dim ?x axis=2)) 1001) (or (eq (dim ?x axis=0) 1) (or (eq (dim ?x axis=1) 1) \
+             (eq (dim ?x axis=2) 1))))",
+            "and most combinations of these",
+        ),
+        // [50, 60, 70]
+        (
+            "(and (and (eq (dim ?x:i64 axis=0) 50) (eq (dim ?x axis=1) 60)) (eq (dim ?x axis=2) 70)) => false",
+            "and most combinations of these",
+        ),
+        // [227]
+        ("(eq (mod (mul (dim ?x:i64 axis=0) (dim ?x axis=0)) 1009) 70) => false", "extents other than 0 to "),
+        // 2^32 elements
+        ("(sum ?x:bool axes=[1]) ~> (cast (cast (sum ?x axes=[1]) to=u32) to=i64)", "axes longer than 300 at rank 2, "),
+    ];
+    for (text, gap) in wrong {
+        let found = check(&rule(text));
+        assert_eq!(found.verdict(), Verdict::Held, "{text}\n  {found}");
+        assert!(found.to_string().contains(gap), "{text}\n  {found}");
+    }
+}
+
+#[test]
+fn proofs_name_the_dtypes_that_the_rule_does_not() {
+    let only = |text: &str| check(&rule(text)).to_string();
+    assert_eq!(only("(or ?x (and ?x ?y)) => ?x"), "proved for all values of 1 case, at bool only");
+    assert_eq!(only("(neg (neg ?x:int)) => ?x"), "proved for all values of 8 cases");
+}

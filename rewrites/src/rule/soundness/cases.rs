@@ -2,9 +2,10 @@
 
 use super::attrs::{attr_choices, has_dims};
 use super::dtypes::{alike, combinations};
+use super::dynamic::applied;
 use super::integers::extents_near;
 use super::positions::indexing;
-use crate::rule::typing::{Case, Operand, is_elementwise, type_case};
+use crate::rule::typing::{Case, Operand, is_elementwise};
 use crate::rule::{AttrTerm, Known, Node, Rule, extents};
 use crate::value_facts::ValueFacts;
 use rewright_ir::{Attr, DType, Dim, Scalar, Type};
@@ -51,6 +52,9 @@ const LARGE: [&[u64]; 16] = [
     &[70_001],
 ];
 
+/// The limit on extents of transposed shapes in turn: products of matrices have the square of it.
+const MAX_TURNED: u64 = 100;
+
 /// Shapes in which positions reach beyond the ends of narrow dtypes.
 const LONG: [&[u64]; 5] = [&[130], &[260], &[130, 2], &[2, 130], &[33_000]];
 
@@ -60,7 +64,6 @@ const SHORTEST: u64 = 3;
 /// A shape for each variable.
 struct Shapes {
     of_vars: Vec<Vec<u64>>,
-    open: bool,
     attrs: Vec<Vec<Option<Attr>>>,
 }
 
@@ -99,7 +102,7 @@ impl CaseSpace {
         self.count().min(MAX_TYPED)
     }
 
-    /// The cases, or a sample of them. Type inference may fail for them.
+    /// The cases, or a sample of them, with constant extents. Type inference may fail for them.
     pub fn cases<'a>(&'a self, rule: &'a Rule) -> impl Iterator<Item = Case> + 'a {
         let (count, per) = (self.count(), self.per_dtypes());
         let total = self.typed();
@@ -119,7 +122,7 @@ impl CaseSpace {
             // `rest` is less than the number of combinations of shapes and attributes.
             let shapes = shapes.unwrap_or(&self.shapes[0]);
             let attrs = nth_attrs(&shapes.attrs, rest);
-            case(rule, dtypes, &shapes.of_vars, shapes.open, attrs)
+            case(rule, dtypes, &shapes.of_vars, attrs)
         })
     }
 }
@@ -144,16 +147,24 @@ pub(super) fn attrs_beside(rule: &Rule, shapes: &[Vec<u64>], alone: &[u64]) -> V
     (0..rule.attr_vars.len()).map(|var| attr_choices(rule, var, largest)).collect()
 }
 
+/// The same for large operands. A reduction without axes combines nothing, however large the array is.
+pub(super) fn attrs_beside_large(rule: &Rule, shapes: &[Vec<u64>], alone: &[u64]) -> Vec<Vec<Option<Attr>>> {
+    let mut choices = attrs_beside(rule, shapes, alone);
+    let is_none = |choice: &Option<Attr>| matches!(choice, Some(Attr::Ints(list)) if list.is_empty());
+    choices.iter_mut().filter(|list| list.len() > 1).for_each(|list| list.retain(|choice| !is_none(choice)));
+    choices
+}
+
 /// The shapes of the variables: one shape for all, or one array beside scalars. Extents next to the numbers
 /// in the rule's attributes are among them.
 fn shapes(rule: &Rule) -> Vec<Shapes> {
     let count = rule.vars.len();
-    let new = |of_vars: Vec<Vec<u64>>, open: bool, alone: &[u64]| {
+    let new = |of_vars: Vec<Vec<u64>>, alone: &[u64]| {
         let attrs = attrs_beside(rule, &of_vars, alone);
-        Shapes { of_vars, open, attrs }
+        Shapes { of_vars, attrs }
     };
     if is_elementwise(rule) {
-        return vec![new(vec![Vec::new(); count], false, &[])];
+        return vec![new(vec![Vec::new(); count], &[])];
     }
     let mut shapes: Vec<Vec<u64>> = SHAPES.iter().map(|shape| shape.to_vec()).collect();
     for extent in extents_written(rule) {
@@ -162,21 +173,19 @@ fn shapes(rule: &Rule) -> Vec<Shapes> {
     let mut all = Vec::new();
     let has_dims = has_dims(rule);
     for shape in shapes {
-        all.push(new(vec![shape.clone(); count], false, &shape));
+        all.push(new(vec![shape.clone(); count], &shape));
         // Constructors of scalars, whose extents are attributes.
         if has_dims && count > 0 && !shape.is_empty() {
-            all.push(new(vec![Vec::new(); count], false, &shape));
+            all.push(new(vec![Vec::new(); count], &shape));
         }
         if shape.is_empty() {
             continue;
         }
-        // Type inference accepts more with unknown extents.
-        all.push(new(vec![shape.clone(); count], true, &shape));
         if count > 1 && shape.len() < 3 {
             let beside_scalars = |array: usize| {
                 (0..count).map(|var| if var == array { shape.clone() } else { Vec::new() }).collect::<Vec<_>>()
             };
-            all.extend((0..count).map(|array| new(beside_scalars(array), false, &shape)));
+            all.extend((0..count).map(|array| new(beside_scalars(array), &shape)));
         }
     }
     all
@@ -212,7 +221,7 @@ fn extents_written(rule: &Rule) -> Vec<u64> {
     extents
 }
 
-/// Cases in which variables have different shapes, with known and with unknown extents. There are none where
+/// Cases in which variables have different shapes. There are none where
 /// shapes make no difference: all ops are elementwise, and the template uses all variables.
 pub(super) struct Mixed {
     /// The cases that have types.
@@ -254,11 +263,9 @@ pub(super) fn mixed_cases(rule: &Rule, dtypes: &[Vec<DType>]) -> Mixed {
         let choices = attrs_beside(rule, &of_vars, &[]);
         let each = MIXED_DTYPES.min(dtypes.len());
         for dtypes in (0..each).map(|n| &dtypes[(each * number + n) % dtypes.len()]) {
-            for open in [false, true] {
-                let attrs = (0..attr_count(&choices)).map(|number| nth_attrs(&choices, number));
-                let made = attrs.map(|attrs| case(rule, dtypes, &of_vars, open, attrs));
-                cases.extend(made.filter(|case| may_hold(rule, case) && type_case(rule, case).is_ok()));
-            }
+            let attrs = (0..attr_count(&choices)).map(|number| nth_attrs(&choices, number));
+            let made = attrs.map(|attrs| case(rule, dtypes, &of_vars, attrs));
+            cases.extend(made.filter_map(|case| applied(rule, case)));
         }
     }
     Mixed { cases, sampled_from: (all > total).then_some(all) }
@@ -279,7 +286,9 @@ pub(super) fn large_cases<'a>(rule: &'a Rule, dtypes: &'a [DType]) -> impl Itera
             all.extend(LARGE.iter().map(|large| (vec![Vec::new(); count], shape(large))));
         }
         if count > 1 {
-            for pair in LARGE.iter().filter(|large| large.len() == 2 && large[0] != large[1]) {
+            let is_turned =
+                |large: &&&[u64]| large.len() == 2 && large[0] != large[1] && large.iter().all(|&n| n <= MAX_TURNED);
+            for pair in LARGE.iter().filter(is_turned) {
                 let turned: Vec<u64> = pair.iter().rev().copied().collect();
                 let by_turns = |first: usize| {
                     let of_var =
@@ -296,14 +305,11 @@ pub(super) fn large_cases<'a>(rule: &'a Rule, dtypes: &'a [DType]) -> impl Itera
         }
     }
     let cases = all.into_iter().flat_map(move |(shapes, alone)| {
-        let mut choices = attrs_beside(rule, &shapes, &alone);
-        // A reduction without axes combines nothing, however large the array is.
-        let is_none = |choice: &Option<Attr>| matches!(choice, Some(Attr::Ints(list)) if list.is_empty());
-        choices.iter_mut().filter(|list| list.len() > 1).for_each(|list| list.retain(|choice| !is_none(choice)));
+        let choices = attrs_beside_large(rule, &shapes, &alone);
         let attrs = (0..attr_count(&choices)).map(|number| nth_attrs(&choices, number)).collect::<Vec<_>>();
-        attrs.into_iter().map(move |attrs| case(rule, dtypes, &shapes, false, attrs)).collect::<Vec<_>>()
+        attrs.into_iter().map(move |attrs| case(rule, dtypes, &shapes, attrs)).collect::<Vec<_>>()
     });
-    cases.filter(|case| may_hold(rule, case))
+    cases.filter_map(|case| applied(rule, case))
 }
 
 /// Cases in which an array that is indexed, beside scalars, is longer than the ranges of narrow dtypes, or
@@ -323,9 +329,9 @@ pub(super) fn long_cases<'a>(rule: &'a Rule, dtypes: &'a [DType]) -> impl Iterat
         let cases = of_vars.into_iter().flat_map(|of_vars| {
             let choices = attrs_beside(rule, &of_vars, &[]);
             let attrs = (0..attr_count(&choices)).map(|number| nth_attrs(&choices, number));
-            attrs.map(|attrs| case(rule, dtypes, &of_vars, false, attrs)).collect::<Vec<_>>()
+            attrs.map(|attrs| case(rule, dtypes, &of_vars, attrs)).collect::<Vec<_>>()
         });
-        cases.filter(|case| may_hold(rule, case)).collect::<Vec<_>>()
+        cases.filter_map(|case| applied(rule, case)).collect::<Vec<_>>()
     })
 }
 
@@ -352,12 +358,12 @@ pub(super) fn known_in(case: &Case, var: usize) -> Known<'_> {
     Known { ty, constant: *constant, facts: ValueFacts::all() }
 }
 
-/// The case of these dtypes and shapes, with unknown extents if `open`. Constants are scalars.
-pub(super) fn case(rule: &Rule, dtypes: &[DType], shapes: &[Vec<u64>], open: bool, attrs: Vec<Option<Attr>>) -> Case {
+/// The case of these dtypes and shapes, with constant extents. Constants are scalars.
+pub(super) fn case(rule: &Rule, dtypes: &[DType], shapes: &[Vec<u64>], attrs: Vec<Option<Attr>>) -> Case {
     let shape = |at: usize| if rule.vars[at].constant { &[][..] } else { &shapes[at] };
     let var = |at: usize| -> Operand {
         let (dtype, shape) = (dtypes[at], shape(at));
-        let dims: Vec<Dim> = shape.iter().map(|&n| if open { Dim::Any } else { Dim::Const(n) }).collect();
+        let dims: Vec<Dim> = shape.iter().map(|&n| Dim::Const(n)).collect();
         let ty = if dims.is_empty() { Type::scalar(dtype) } else { Type::array(dtype, dims) };
         (ty, rule.vars[at].constant.then(|| Scalar::one(dtype)))
     };

@@ -1,13 +1,14 @@
-//! Cases in which each axis takes each extent: 0, 1, 2, 3, and extents next to the rule's integers.
+//! Cases in which each axis takes each extent: 0, 1, 2, 3, and extents related to the rule's integers.
 //!
 //! A rule that is wrong for empty arrays, or for arrays of one element, is wrong at any dtype, so the cases
 //! of one combination of shapes and attributes have two combinations of dtypes. One axis of one variable
 //! changes at a time; two variables that have an axis in common change together.
 
-use super::cases::{attr_count, attrs_beside, case, may_hold, nth_attrs};
+use super::cases::{attr_count, attrs_beside, case, nth_attrs};
+use super::dynamic::applied;
 use super::integers::extents_near;
 use crate::rule::Rule;
-use crate::rule::typing::{Case, type_case};
+use crate::rule::typing::Case;
 use rewright_ir::DType;
 
 /// The extents that every axis takes.
@@ -57,12 +58,7 @@ pub(crate) fn extent_cases(rule: &Rule, dtypes: &[Vec<DType>], most: usize) -> E
             }
             let attrs = nth_attrs(&choices, number);
             for of_vars in (0..each).map(|n| &dtypes[(tried + n) % dtypes.len()]) {
-                for open in [false, true] {
-                    let made = case(rule, of_vars, &shapes, open, attrs.clone());
-                    if may_hold(rule, &made) && type_case(rule, &made).is_ok() {
-                        cases.push(made);
-                    }
-                }
+                cases.extend(applied(rule, case(rule, of_vars, &shapes, attrs.clone())));
             }
             tried += each;
         }

@@ -16,10 +16,15 @@
 //! spread over all cases. The verdict lists everything that was left out.
 //!
 //! Variables get different shapes where an op is not elementwise or where the template drops an operand. Each
-//! axis takes the extents 0, 1 and 2, and those next to the rule's integers. Integers that index arrays are
-//! drawn from the positions. Types with known and with unknown extents are both tested. Rules on arrays are
-//! tested on large arrays too: longer than every block of a blocked reduction, with elements of such
-//! different magnitudes that the order of a sum shows.
+//! axis takes the extents 0 to 3, and those at which the rule's integers may make a difference
+//! (`integers.rs`); pairs of axes take combinations of these (`extent_pairs.rs`). Integers that index arrays
+//! are drawn from the positions. A case is tested if the driver applies the rule at some types of its shapes,
+//! with constant, symbolic or unknown extents (`dynamic.rs`).
+//!
+//! Rules on arrays are tested on large arrays too: longer than every block of a blocked reduction, with
+//! elements of such different magnitudes that the order of a sum shows. At each rank each axis is longer than
+//! 8 bits can count; for rules with terms of 8 or 16 bits also longer than 16 bits can count
+//! (`long_axes.rs`). The verdict names the extents that were tried (`tried_extents.rs`).
 //!
 //! Liberties define when two results agree:
 //!
@@ -42,6 +47,7 @@
 
 pub(crate) mod attrs;
 pub(crate) mod cases;
+pub(crate) mod dynamic;
 pub(crate) mod extent_cases;
 
 mod assertion;
@@ -49,8 +55,10 @@ mod batch;
 mod boundaries;
 mod counterexample;
 mod dtypes;
+mod extent_pairs;
 mod integers;
 mod judgement;
+mod long_axes;
 mod ordinal;
 mod points;
 mod positions;
@@ -61,12 +69,14 @@ mod sample;
 mod satisfy;
 mod search;
 mod trial;
+mod tried_extents;
 
 pub use assertion::assert_rules_hold;
 pub use counterexample::Counterexample;
 pub use judgement::{Judgement, judge};
 pub use remedy::missing_liberties;
 
+use super::typing::is_elementwise;
 use super::{DTypes, Rule};
 use search::check_one;
 use serde::{Deserialize, Serialize};
@@ -94,6 +104,9 @@ pub struct Soundness {
     /// The variables whose dtypes are narrower than the rule says, with the dtypes for which both sides have
     /// the same type.
     pub narrowed: Vec<(String, DTypes)>,
+    /// The dtypes of the variables for which both sides have the same type, if they are others than the rule
+    /// says.
+    pub only: DTypes,
 }
 
 /// The verdict on a rule.
@@ -122,13 +135,16 @@ impl Soundness {
     }
 }
 
-/// One line: `proved`, `held on 12 cases, 3400 values (not tried: ...)`, `unsound: ?x = -0.0 of f64: ...`,
-/// or `untried`.
+/// One line: `proved for all values of 1 case, at bool only`,
+/// `held on 12 cases, 3400 values (not tried: ...)`, `unsound: ?x = -0.0 of f64: ...`, or `untried`.
 impl fmt::Display for Soundness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cases = if self.cases == 1 { "case" } else { "cases" };
         match (self.verdict(), &self.counterexample) {
-            (Verdict::Proved, _) => write!(f, "proved for all values of {} {cases}", self.cases),
+            (Verdict::Proved, _) => match self.only == DTypes::none() {
+                true => write!(f, "proved for all values of {} {cases}", self.cases),
+                false => write!(f, "proved for all values of {} {cases}, at {} only", self.cases, self.only),
+            },
             (Verdict::Held, _) => {
                 write!(f, "held on {} {cases}, {} values", self.cases, self.points)?;
                 if self.proved > 0 {
@@ -149,23 +165,28 @@ impl fmt::Display for Soundness {
 
 /// Checks a rule, for each choice of its op variables and for several numbers of rest operands.
 pub fn check(rule: &Rule) -> Soundness {
-    let mut found = check_one(rule);
+    let (mut found, mut tried) = check_one(rule);
     for choice in &rule.choices {
         if found.counterexample.is_some() || found.points == 0 {
             break;
         }
-        let more = check_one(choice);
+        let (more, tried_more) = check_one(choice);
+        tried.restrict(tried_more);
         found.cases += more.cases;
         found.valueless += more.valueless;
         found.special += more.special;
         found.lossy += more.lossy;
         found.proved += more.proved;
+        found.only = more.only.iter().fold(found.only, DTypes::with);
         // An op choice without test values leaves the whole rule untried.
         let is_untried = more.points == 0 && choice.choice.lengths == rule.choice.lengths;
         found.points = if is_untried { 0 } else { found.points + more.points };
         found.counterexample = more.counterexample;
         let new: Vec<String> = more.not_tried.into_iter().filter(|what| !found.not_tried.contains(what)).collect();
         found.not_tried.extend(new);
+    }
+    if !is_elementwise(rule) && found.counterexample.is_none() {
+        found.not_tried.extend(tried.not_tried());
     }
     if rule.has_rests() && found.counterexample.is_none() {
         found.not_tried.push("more operands".to_string());
@@ -184,6 +205,17 @@ impl Default for Soundness {
     fn default() -> Self {
         let (not_tried, narrowed) = Default::default();
         let (cases, valueless, special, lossy) = Default::default();
-        Soundness { cases, valueless, special, lossy, points: 0, proved: 0, counterexample: None, not_tried, narrowed }
+        Soundness {
+            cases,
+            valueless,
+            special,
+            lossy,
+            points: 0,
+            proved: 0,
+            counterexample: None,
+            not_tried,
+            narrowed,
+            only: DTypes::none(),
+        }
     }
 }

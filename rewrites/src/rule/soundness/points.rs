@@ -38,9 +38,9 @@ pub(super) fn points<'a>(rule: &'a Rule, case: &'a Case, effort: Effort) -> impl
     extremes.into_iter().chain(special).chain(drawn.filter_map(move |fixed| drawing.point(fixed)))
 }
 
-/// All elements of all variables at the greatest number of their dtype, then at the least, then arrays of
-/// zeros whose last element is the greatest, then arrays of numbers just below the greatest: their sums are
-/// large and irregular. For floats also zeros of both signs, and ones beside a number that absorbs them.
+/// All elements of all variables at the greatest number of their dtype, and at the least. Arrays of zeros
+/// whose last element is the greatest, and the reverse. Arrays of numbers just below the greatest, whose sums
+/// are large and irregular. For floats also zeros of both signs, and ones beside a number that absorbs them.
 fn extremes(rule: &Rule, case: &Case) -> Vec<Vec<Datum>> {
     let end = |greatest: bool| {
         // Sums of infinities say little.
@@ -82,6 +82,11 @@ fn extremes(rule: &Rule, case: &Case) -> Vec<Vec<Datum>> {
             true => greatest,
             false => Scalar::zero(greatest.dtype()),
         };
+        // The last position is that of the least element.
+        let last_less = |_: usize, greatest: Scalar, at: usize, count: usize| match at + 1 == count {
+            true => Scalar::zero(greatest.dtype()),
+            false => greatest,
+        };
         let below = |var: usize, greatest: Scalar, at: usize, _: usize| {
             let by = (at.wrapping_mul(at) + var) % 5;
             stepped(greatest, -(by as i128)).unwrap_or(greatest)
@@ -106,12 +111,40 @@ fn extremes(rule: &Rule, case: &Case) -> Vec<Vec<Datum>> {
         let is_inexact = |(ty, _): &Operand| ty.dtype().is_float() || ty.dtype().is_complex();
         let of_floats: &[&dyn Fn(usize, Scalar, usize, usize) -> Scalar] =
             if case.vars.iter().any(is_inexact) { &[&zeros, &first_absorbs, &last_absorbs] } else { &[] };
-        let shapes = [&last as &dyn Fn(usize, Scalar, usize, usize) -> Scalar, &below];
+        let shapes = [&last as &dyn Fn(usize, Scalar, usize, usize) -> Scalar, &last_less, &below];
         let made = shapes.iter().chain(of_floats).filter_map(|element| shaped(*element));
         let made: Vec<Vec<Datum>> = made.collect();
         all = made.into_iter().chain(all).collect();
     }
     all
+}
+
+/// For each variable that indexes arrays each of its positions, beside arrays that are drawn once: for arrays
+/// too large to be drawn for each position.
+pub(super) fn position_points(rule: &Rule, case: &Case) -> Vec<Vec<Datum>> {
+    let of_vars = positions(rule, case);
+    if of_vars.iter().all(Vec::is_empty) {
+        return Vec::new();
+    }
+    let Some(drawn) = Drawing::new(rule, case).point(None) else { return Vec::new() };
+    let scalars = (0..of_vars.len()).filter(|&var| !case.vars[var].0.is_array());
+    let at_each = |var: usize| {
+        let with = |&scalar: &Scalar| {
+            let mut point = drawn.clone();
+            point[var] = Datum::Scalar(scalar);
+            let elements: Vec<Scalar> = point.iter().map(first_element).collect();
+            hold(rule, case, &elements).then_some(point)
+        };
+        of_vars[var].iter().filter_map(with).collect::<Vec<_>>()
+    };
+    scalars.flat_map(at_each).collect()
+}
+
+fn first_element(value: &Datum) -> Scalar {
+    match value {
+        Datum::Array(array) => array.iter().next().unwrap_or(Scalar::zero(array.dtype())),
+        other => other.as_scalar().unwrap_or(Scalar::zero(other.dtype())),
+    }
 }
 
 /// Whether the elements satisfy all conditions.

@@ -1,17 +1,21 @@
 //! Searches for a counterexample of one rule without op variables: proves cases, and tests values of others.
 //!
-//! The search goes from simple cases to special ones, and ends at the first counterexample: few values of each
-//! case; proofs; the rest of the budget; boundary values; different shapes, extents, and large arrays.
+//! The search goes from simple cases to special ones, and ends at the first counterexample: few values of
+//! each case; proofs; the rest of the budget; boundary values; different shapes, extents, and large arrays.
 
 use super::Soundness;
 use super::attrs;
 use super::batch::{self, Sides};
 use super::cases::{self, CaseSpace, large_cases, long_cases, mixed_cases};
 use super::dtypes::covering;
+use super::dynamic::applied;
 use super::extent_cases::{self, extent_cases};
-use super::points::{self, Effort, points};
+use super::extent_pairs::extent_pairs;
+use super::long_axes::long_axes;
+use super::points::{self, Effort, points, position_points};
 use super::sample::thinned;
 use super::trial::{Compared, Trial};
+use super::tried_extents::TriedExtents;
 use super::{boundaries, satisfy};
 use crate::rule::proof::{Answer, decide, decide_at, disagreeing, meaning::width, witness};
 use crate::rule::typing::{Case, is_elementwise, type_case};
@@ -36,6 +40,11 @@ const LONG: Effort = Effort { special: 0, telling: false, positions: true, rando
 const LARGE: Effort = Effort { special: 0, telling: false, positions: false, random: 4, extremes: true };
 const LARGEST: Effort = Effort { special: 0, telling: false, positions: false, random: 2, extremes: true };
 
+/// For pairs of extents, for one long axis, and for an axis that overflows 16 bits.
+const PAIRED: Effort = Effort { special: 0, telling: false, positions: false, random: 2, extremes: false };
+const LONG_AXIS: Effort = Effort { special: 0, telling: false, positions: true, random: 1, extremes: true };
+const LONGEST_AXIS: Effort = Effort { special: 0, telling: false, positions: false, random: 0, extremes: true };
+
 /// Arrays of more elements get the effort [`LARGEST`].
 const MANY: usize = 1000;
 
@@ -46,7 +55,7 @@ const LEAST_LARGE: usize = 2;
 
 /// The number of values of the second round over all cases, and of cases with different shapes.
 const BUDGET: usize = 100_000;
-const BUDGET_OF_ARRAYS: usize = 10_000;
+const BUDGET_OF_ARRAYS: usize = 5_000;
 
 /// The number of cases that are tested.
 const MAX_CASES: usize = 12_000;
@@ -85,15 +94,16 @@ const MAX_WITNESSES: usize = 16;
 const EXHAUSTIBLE: u32 = 16;
 
 /// Checks a rule without op variables, or one choice of them.
-pub(super) fn check_one(rule: &Rule) -> Soundness {
+pub(super) fn check_one(rule: &Rule) -> (Soundness, TriedExtents) {
     let (open, done) = (Vec::new(), Vec::new());
-    let mut search = CounterexampleSearch { rule, found: Soundness::default(), open, longest: 0, done };
+    let mut search =
+        CounterexampleSearch { rule, found: Soundness::default(), open, tried: TriedExtents::default(), done };
     // The search ends at the first counterexample.
     let _ = search.run();
     let done = search.done.iter().filter(|&&done| done).count();
     search.found.cases += done;
     search.found.valueless += search.done.len() - done;
-    search.found
+    (search.found, search.tried)
 }
 
 /// A counterexample was found.
@@ -104,8 +114,8 @@ struct CounterexampleSearch<'a> {
     found: Soundness,
     /// The cases that are not proved, by number.
     open: Vec<usize>,
-    /// The number of elements of the largest array among the cases of short extents.
-    longest: usize,
+    /// The extents of the cases in which values were compared.
+    tried: TriedExtents,
     /// For each case with operands of one shape, whether it is proved or has values.
     done: Vec<bool>,
 }
@@ -114,7 +124,11 @@ impl CounterexampleSearch<'_> {
     fn run(&mut self) -> Result<(), CounterexampleFound> {
         let rule = self.rule;
         let space = CaseSpace::of(rule);
-        let all: Vec<Case> = space.cases(rule).filter(|case| type_case(rule, case).is_ok()).collect();
+        let typed = |case: Case| match is_elementwise(rule) {
+            true => type_case(rule, &case).is_ok().then_some(case),
+            false => applied(rule, case),
+        };
+        let all: Vec<Case> = space.cases(rule).filter_map(typed).collect();
         let typed = all.len();
         self.narrow(&all);
         if let Some(count) = space.sampled_from {
@@ -363,17 +377,18 @@ impl CounterexampleSearch<'_> {
             return Ok(());
         }
         let cases: Vec<Case> = mixtures.iter().flat_map(|dtypes| large_cases(rule, dtypes)).collect();
-        let cases: Vec<Case> = cases.into_iter().filter(|case| type_case(rule, case).is_ok()).collect();
         let long: Vec<Case> = fitting.iter().flat_map(|dtypes| long_cases(rule, dtypes)).collect();
-        let long: Vec<Case> = long.into_iter().filter(|case| type_case(rule, case).is_ok()).collect();
-        let longest = cases.iter().chain(&long).chain(all).map(cases::elements).max().unwrap_or(1);
-        let longest = longest.max(self.longest);
-        let noun = if longest == 1 { "element" } else { "elements" };
-        self.not_tried(format!("arrays of more than {longest} {noun} or {} axes", cases::MAX_RANK));
         let (longer, long): (Vec<Case>, Vec<Case>) = long.into_iter().partition(|case| cases::elements(case) > MANY);
         let long = thinned(long, MAX_LONG_CASES).into_iter().chain(thinned(longer, MAX_LONGEST_CASES));
         long.into_iter().try_for_each(|case| self.try_further(&case, LONG))?;
-        self.large(&cases)
+        self.large(&cases)?;
+        extent_pairs(rule, &fitting).iter().try_for_each(|case| self.try_further(case, PAIRED))?;
+        let (long, longest) = long_axes(rule, &fitting);
+        long.iter().try_for_each(|case| self.try_further(case, LONG_AXIS))?;
+        longest.iter().try_for_each(|case| self.try_further(case, LONGEST_AXIS))?;
+        let mut at_positions =
+            longest.iter().flat_map(|case| position_points(rule, case).into_iter().map(move |point| (case, point)));
+        at_positions.try_for_each(|(case, point)| self.try_point(case, &point))
     }
 
     /// Tests arrays whose axes take each extent in turn.
@@ -385,7 +400,6 @@ impl CounterexampleSearch<'_> {
         let found = extent_cases(self.rule, dtypes, tried);
         let count = found.cases.len();
         let cases = thinned(found.cases, most);
-        self.longest = cases.iter().map(cases::elements).max().unwrap_or(0);
         let left_out = found.left_out + (count - cases.len());
         if left_out > 0 {
             self.not_tried(format!("{left_out} combinations of short extents"));
@@ -440,13 +454,19 @@ impl CounterexampleSearch<'_> {
         Ok(())
     }
 
-    /// Notes the variables whose dtypes are narrower than the rule says.
+    /// Notes the variables whose dtypes are narrower than the rule says, and the dtypes of all of them.
     fn narrow(&mut self, all: &[Case]) {
         for (at, var) in self.rule.vars.iter().enumerate() {
-            let remain = all.iter().fold(DTypes::none(), |set, case| set.with(case.vars[at].0.dtype()));
+            let remain: DTypes = all.iter().fold(DTypes::none(), |set, case| set.with(case.vars[at].0.dtype()));
             if var.dtypes != DTypes::ALL && var.dtypes != remain && !all.is_empty() {
                 self.found.narrowed.push((var.name.to_string(), remain));
             }
+        }
+        // A class of one variable may restrict others.
+        let written = self.rule.vars.iter().fold(DTypes::ALL, |set, var| set.and(var.dtypes));
+        let remain = all.iter().flat_map(|case| &case.vars).fold(DTypes::none(), |set, (ty, _)| set.with(ty.dtype()));
+        if remain != written {
+            self.found.only = remain;
         }
     }
 
@@ -458,7 +478,12 @@ impl CounterexampleSearch<'_> {
         {
             return self.try_scalars(case, scalars);
         }
-        all.iter().try_for_each(|point| self.try_point(case, point))
+        let before = self.found.points;
+        all.iter().try_for_each(|point| self.try_point(case, point))?;
+        if self.found.points > before {
+            self.tried.add(case);
+        }
+        Ok(())
     }
 
     /// Tests an elementwise rule on all values in one batch, and again one by one where the bits differ.
