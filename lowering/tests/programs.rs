@@ -100,3 +100,29 @@ fn loops_that_write_an_element_twice_are_no_kernels() {
         assert_eq!(kernels(&text), 0, "{text}");
     }
 }
+
+/// The examples of `docs/loop-programs.md`: each block of IR has a block with the program after it.
+/// `REWRIGHT_BLESS=1` writes these.
+#[test]
+fn examples_of_the_page() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/loop-programs.md");
+    let page = std::fs::read_to_string(path).expect("the page");
+    let mut parts = page.split("```ir\n");
+    let mut written = parts.next().unwrap_or_default().to_string();
+    let mut examples = 0;
+    for part in parts {
+        let (ir, rest) = part.split_once("```\n").expect("the end of the IR");
+        let (between, rest) = rest.split_once("```text\n").expect("a program after the IR");
+        let (_, rest) = rest.split_once("```\n").expect("the end of the program");
+        let mut kernels = 0..;
+        let shown = program(ir).outlined(&mut |_| kernels.next()).to_string();
+        written += &format!("```ir\n{ir}```\n{between}```text\n{shown}```\n{rest}");
+        examples += 1;
+    }
+    assert!(examples > 3, "{examples} examples");
+    if std::env::var_os("REWRIGHT_BLESS").is_some() {
+        std::fs::write(path, &written).expect("the page is written");
+        return;
+    }
+    assert!(page == written, "REWRIGHT_BLESS=1 writes the programs:\n{written}");
+}

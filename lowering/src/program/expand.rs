@@ -3,7 +3,7 @@
 use super::{For, If, Program, ProgramBuilder, Stmt};
 
 impl Program {
-    /// The program without [`Stmt::Reduce`].
+    /// The program with loops in place of reductions.
     pub fn expanded(&self) -> Program {
         let mut b = ProgramBuilder::resume(self);
         let body = scope(&mut b, &self.body);
