@@ -170,8 +170,8 @@ pub fn lower_rolled(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLower
 }
 
 /// The same with a loop for each axis, and in the order that was given by hand where that may be and the
-/// loops can't be put in it later: axes change places before the kernel is made, so that what does not go
-/// along one of them is outside of it.
+/// loops can't be put in it later: axes change places before the kernel is made, so that values which are
+/// invariant along an inner loop are outside of it.
 pub fn lower_in_order(expr: &ArrayExpr, args: &[Type], order: &[Vec<Name>]) -> Result<Lowered, NotLowered> {
     let lowered = lower_as_is(expr, args)?;
     if lowered.free_order || lowered.fallible {

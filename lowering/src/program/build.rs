@@ -1,8 +1,8 @@
 //! Building loop programs: statements are appended to the innermost open scope.
 
 use super::{BufferDecl, Condition, For, If, Linear, Location, Program, Stmt, Storage};
-use crate::kernel::{Binary, KInst, KOp, KValue, KernelBuilder, Part, Section};
-use rewright_ir::{DType, Loc, Scalar};
+use crate::kernel::{KInst, KOp, KValue, KernelBuilder, Part, Section};
+use rewright_ir::{DType, Loc};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -86,30 +86,30 @@ impl ProgramBuilder {
 
     /// Appends statements that run if a condition holds, and others that run if it does not.
     pub fn when(&mut self, condition: Condition, then: impl FnOnce(&mut Self), otherwise: impl FnOnce(&mut Self)) {
-        self.open();
-        then(self);
-        let then = self.close();
-        self.open();
-        otherwise(self);
-        let otherwise = self.close();
+        let ((then, ()), (otherwise, ())) = (self.scope(then), self.scope(otherwise));
         self.branch(condition, then, otherwise);
     }
 
     /// Appends statements that run if all conditions hold.
     pub fn when_all(&mut self, conditions: Vec<Condition>, body: impl FnOnce(&mut Self)) {
         let Some((first, rest)) = conditions.split_first() else { return body(self) };
-        self.open();
-        body(self);
-        let inner = self.close();
+        let (inner, ()) = self.scope(body);
         let nested = rest.iter().rev().fold(inner, |then, condition| {
             vec![Stmt::If(If { condition: condition.clone(), then, otherwise: Vec::new() })]
         });
         self.branch(first.clone(), nested, Vec::new());
     }
 
-    /// The declaration of a buffer.
-    pub fn buffer_decl(&self, buffer: u32) -> BufferDecl {
-        self.buffers[buffer as usize].clone()
+    /// The buffers.
+    pub fn buffers(&self) -> &[BufferDecl] {
+        &self.buffers
+    }
+
+    /// Statements in a scope of their own.
+    pub fn scope<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> (Vec<Stmt>, T) {
+        self.open();
+        let result = body(self);
+        (self.close(), result)
     }
 
     /// Opens a scope, to which the statements that follow belong.
@@ -147,32 +147,6 @@ impl ProgramBuilder {
         self.push(Stmt::If(If { condition, then, otherwise }));
     }
 
-    /// The value of a form.
-    pub fn value(&mut self, form: &Linear) -> KValue {
-        let mut sum: Option<KValue> = None;
-        for &(value, coefficient) in form.terms() {
-            let term = match coefficient {
-                1 => value,
-                _ => {
-                    let factor = self.k.constant(Scalar::I64(coefficient));
-                    self.k.binary(Binary::Mul, value, factor)
-                }
-            };
-            sum = Some(match sum {
-                Some(sum) => self.k.binary(Binary::Add, sum, term),
-                None => term,
-            });
-        }
-        match (sum, form.constant) {
-            (Some(sum), 0) => sum,
-            (Some(sum), constant) => {
-                let constant = self.k.constant(Scalar::I64(constant));
-                self.k.binary(Binary::Add, sum, constant)
-            }
-            (None, constant) => self.k.constant(Scalar::I64(constant)),
-        }
-    }
-
     /// A program whose values and buffers are those of another one, so far without statements.
     pub fn resume(program: &Program) -> Self {
         let mut b = ProgramBuilder::new();
@@ -190,26 +164,19 @@ impl ProgramBuilder {
         Program { buffers, params, values: Arc::new(values), body: Arc::new(body) }
     }
 
-    /// The program, with invariant statements hoisted and loops split at the cuts of conditions.
+    /// The program as it was built.
     pub fn finish(mut self) -> Program {
         self.flush();
         let body = self.scopes.pop().map(|scope| scope.stmts).unwrap_or_default();
         let kernel = self.k.finish();
         let (params, reads): (Vec<DType>, Vec<Stmt>) = self.params.into_iter().unzip();
         let body = reads.into_iter().chain(body).collect();
-        let mut program = Program {
+        Program {
             buffers: self.buffers,
             params,
             values: Arc::new(kernel.values.iter().map(|value| value.dtype).collect()),
             body: Arc::new(body),
-        };
-        program.hoist();
-        program.partition();
-        program.forward();
-        program.hoist();
-        program.fission();
-        program.hoist();
-        program
+        }
     }
 
     /// Appends a statement.

@@ -26,9 +26,7 @@ fn scope(b: &mut ProgramBuilder, stmts: &[Stmt]) -> Vec<Stmt> {
                 let mut reduce = (**reduce).clone();
                 reduce.body = scope(b, &reduce.body);
                 reduce.accumulators.iter_mut().for_each(|(own, _)| own.body = scope(b, &own.body));
-                b.open();
-                b.row(&reduce);
-                out.extend(b.close());
+                out.extend(b.scope(|b| b.row(&reduce)).0);
             }
             other => out.push(other.clone()),
         }

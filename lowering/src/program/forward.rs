@@ -5,6 +5,7 @@
 //! So a scalar that holds a value of one iteration only leaves no trace, and the iterations of the loop are
 //! seen to be independent.
 
+use super::walk::written;
 use super::{Condition, Linear, Location, Program, Stmt, Storage};
 use crate::kernel::{KValue, Part};
 use crate::scalar::Elem;
@@ -118,8 +119,7 @@ impl Forwarder {
     }
 
     fn form(&self, form: &Linear) -> Linear {
-        let constant = Linear::constant(form.constant);
-        form.terms().iter().fold(constant, |sum, &(value, coefficient)| sum.plus_term(self.real(value), coefficient))
+        form.map(|value| self.real(value))
     }
 
     fn location(&self, location: &mut Location) {
@@ -129,24 +129,8 @@ impl Forwarder {
 
 /// Forgets the values of scalars that statements write.
 fn forget_written(stmts: &[Stmt], known: &mut FxHashMap<Slot, KValue>) {
-    for stmt in stmts {
-        match stmt {
-            Stmt::Store(location, _) => {
-                known.remove(&(location.buffer, location.part));
-            }
-            Stmt::For(nest) => forget_written(&nest.body, known),
-            Stmt::If(branch) => {
-                forget_written(&branch.then, known);
-                forget_written(&branch.otherwise, known);
-            }
-            Stmt::Reduce(reduce) => {
-                forget_written(&reduce.body, known);
-                let totals: Vec<u32> = reduce.accumulators.iter().flat_map(|(_, total)| total.all()).collect();
-                known.retain(|(buffer, _), _| !totals.contains(buffer));
-            }
-            Stmt::Inst(_) | Stmt::Load(..) | Stmt::Local(_) | Stmt::Combine(_) | Stmt::Nest(_) | Stmt::Fail => {}
-        }
-    }
+    let written = written(stmts);
+    known.retain(|(buffer, _), _| !written.contains(buffer));
 }
 
 /// Removes stores to dead buffers.

@@ -8,11 +8,14 @@
 //! Tests that end the program, and loads of buffers that the program does not write, move out of loops, but
 //! not out of conditions. They stay behind a test that stays, since that may be why a load is in bounds. If
 //! the loop may have no iteration, they and the loop become a branch that runs only if it has. A condition
-//! around the body of a loop that is the same for all iterations moves out of it (loop unswitching).
+//! around the body of a loop that is the same for all iterations moves out of it (loop unswitching), and so
+//! does a store to a local scalar.
 
+use super::walk::{each_access, locals, written};
 use super::{Condition, For, If, Linear, Location, Program, Stmt, Storage};
 use crate::kernel::{KOp, KValue};
 use crate::scalar::Elem;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 impl Program {
@@ -21,9 +24,10 @@ impl Program {
         let mut body = std::mem::take(Arc::make_mut(&mut self.body));
         let mut used = vec![false; self.values.len()];
         remove_unused(&mut body, &mut used);
-        let mut written = vec![false; self.buffers.len()];
-        written_buffers(&body, &mut written);
-        let mut hoister = Hoister { depths: vec![0; self.values.len()], written };
+        let written = written(&body);
+        let is_scalar = |&buffer: &u32| self.is_local(buffer) && self.rank(buffer) == 0;
+        let is_scalar = (0..self.buffers.len() as u32).filter(is_scalar).collect();
+        let mut hoister = Hoister { depths: vec![0; self.values.len()], written, is_scalar };
         let mut out = hoister.scope(body, 1, Around::Program);
         out.inner.splice(0..0, out.outer);
         self.body = Arc::new(out.inner);
@@ -57,7 +61,9 @@ struct Hoister {
     /// stay.
     depths: Vec<u32>,
     /// The buffers that the program writes.
-    written: Vec<bool>,
+    written: FxHashSet<u32>,
+    /// The local scalars.
+    is_scalar: FxHashSet<u32>,
 }
 
 impl Hoister {
@@ -85,7 +91,7 @@ impl Hoister {
             }
             Stmt::Load(value, location) => {
                 location_uses(&location, &mut need);
-                let moves = around == Around::Loop && !scope.may_fail && !self.written[location.buffer as usize];
+                let moves = around == Around::Loop && !scope.may_fail && !self.written.contains(&location.buffer);
                 let stays = needed >= depth || !moves;
                 self.depths[value.0 as usize] = if stays { depth } else { needed };
                 scope.list(stays).push(Stmt::Load(value, location));
@@ -100,12 +106,8 @@ impl Hoister {
                 scope.list(stays).push(Stmt::If(branch));
             }
             Stmt::For(mut nest) => {
-                self.depths[nest.index.0 as usize] = depth + 1;
-                let inner = self.scope(std::mem::take(&mut nest.body), depth + 1, Around::Loop);
-                nest.body = inner.inner;
                 let ends: Vec<Linear> = nest.hi.iter().map(|hi| hi.clone().plus(-1).minus(&nest.lo)).collect();
-                let hoisted = Hoisted { outer: inner.outer, inner: Vec::new(), may_fail: inner.may_fail };
-                let guarded = self.place_outer(hoisted, &ends, (depth, around), scope);
+                let guarded = self.loop_body(nest.index, &mut nest.body, &ends, (depth, around), scope);
                 if guarded.is_empty()
                     && let Some(condition) = self.unswitch(&mut nest, depth)
                 {
@@ -124,31 +126,30 @@ impl Hoister {
                 scope.inner.push(Stmt::Fail);
             }
             Stmt::Reduce(mut reduce) => {
-                self.depths[reduce.index.0 as usize] = depth + 1;
-                let inner = self.scope(std::mem::take(&mut reduce.body), depth + 1, Around::Loop);
-                reduce.body = inner.inner;
                 let ends: Vec<Linear> = reduce.points.iter().map(|points| points.clone().plus(-1)).collect();
-                let hoisted = Hoisted { outer: inner.outer, inner: Vec::new(), may_fail: inner.may_fail };
-                let guarded = self.place_outer(hoisted, &ends, (depth, around), scope);
+                let guarded = self.loop_body(reduce.index, &mut reduce.body, &ends, (depth, around), scope);
                 scope.inner.push(around_loop(Stmt::Reduce(reduce), guarded, ends));
             }
             Stmt::Local(_) | Stmt::Store(..) | Stmt::Combine(_) | Stmt::Nest(_) => scope.inner.push(stmt),
         }
     }
 
-    /// Places the statements that move out of a loop, and returns those that may only run if the loop has an
-    /// iteration: if these forms are at least 0.
-    fn place_outer(
+    /// Places the statements that move out of the body of a loop, and returns those that may only run if the
+    /// loop has an iteration: if these forms are at least 0.
+    fn loop_body(
         &mut self,
-        inner: Hoisted,
+        index: KValue,
+        body: &mut Vec<Stmt>,
         ends: &[Linear],
         (depth, around): (u32, Around),
         scope: &mut Hoisted,
     ) -> Vec<Stmt> {
+        self.depths[index.0 as usize] = depth + 1;
+        let Hoisted { inner, outer, may_fail } = self.scope(std::mem::take(body), depth + 1, Around::Loop);
         let has_iterations = ends.iter().all(|end| end.as_constant().is_some_and(|end| end >= 0));
         // Only scalar instructions may run for a loop without iterations.
         let (mut guarded, mut defined): (Vec<Stmt>, Vec<KValue>) = (Vec::new(), Vec::new());
-        for stmt in inner.outer {
+        for stmt in outer {
             match &stmt {
                 _ if has_iterations => self.place(stmt, depth, around, scope),
                 Stmt::Inst(inst) if !inst.args.iter().any(|arg| defined.contains(arg)) => {
@@ -164,8 +165,30 @@ impl Hoister {
                 }
             }
         }
-        scope.may_fail |= inner.may_fail;
+        scope.may_fail |= may_fail;
+        let set;
+        (set, *body) = self.set_once(inner, depth);
+        if has_iterations {
+            scope.inner.extend(set);
+        } else {
+            guarded.extend(set);
+        }
         guarded
+    }
+
+    /// Separates the stores to local scalars that are the same in each iteration of a loop, whose body does
+    /// not access the scalar otherwise.
+    fn set_once(&self, body: Vec<Stmt>, depth: u32) -> (Vec<Stmt>, Vec<Stmt>) {
+        let mut accesses: FxHashMap<u32, usize> = FxHashMap::default();
+        each_access(&body, &mut |buffer, _, _| *accesses.entry(buffer).or_default() += 1);
+        let own = locals(&body);
+        body.into_iter().partition(|stmt| match stmt {
+            Stmt::Store(location, value) => {
+                let is_scalar = self.is_scalar.contains(&location.buffer) && !own.contains(&location.buffer);
+                is_scalar && accesses[&location.buffer] == 1 && self.depths[value.0 as usize] <= depth
+            }
+            _ => false,
+        })
     }
 
     /// The condition of a loop's body that holds for all iterations or for none: it moves out of the loop.
@@ -176,7 +199,7 @@ impl Hoister {
             Stmt::Load(..) => true,
             _ => false,
         };
-        let Stmt::If(If { condition, then: _, otherwise }) = last else { return None };
+        let Stmt::If(If { condition, otherwise, .. }) = last else { return None };
         let is_outer = |value: &KValue| self.depths[value.0 as usize] <= depth;
         let is_fixed = match condition {
             Condition::Value(value) => is_outer(value),
@@ -213,33 +236,15 @@ fn around_loop(stmt: Stmt, mut guarded: Vec<Stmt>, ends: Vec<Linear>) -> Stmt {
         return stmt;
     }
     guarded.push(stmt);
-    Stmt::If(If { condition: Condition::NotNegative(ends.into()), then: guarded, otherwise: Vec::new() })
+    let is_open = |end: &Linear| end.as_constant().is_none_or(|end| end < 0);
+    let ends = ends.into_iter().filter(is_open).collect();
+    Stmt::If(If { condition: Condition::NotNegative(ends), then: guarded, otherwise: Vec::new() })
 }
 
 impl If {
     /// True if it only ends the program where its condition does not hold.
     fn is_test(&self) -> bool {
         self.then.is_empty() && matches!(self.otherwise[..], [Stmt::Fail])
-    }
-}
-
-fn written_buffers(stmts: &[Stmt], written: &mut [bool]) {
-    for stmt in stmts {
-        match stmt {
-            Stmt::Store(location, _) => written[location.buffer as usize] = true,
-            Stmt::For(nest) => written_buffers(&nest.body, written),
-            Stmt::If(branch) => {
-                written_buffers(&branch.then, written);
-                written_buffers(&branch.otherwise, written);
-            }
-            Stmt::Nest(nest) => {
-                for (buffer, own) in nest.buffers.iter().zip(&nest.kernel.buffers) {
-                    written[buffer.first.buffer as usize] |= own.written;
-                }
-            }
-            Stmt::Reduce(reduce) => written_buffers(&reduce.body, written),
-            Stmt::Inst(_) | Stmt::Load(..) | Stmt::Local(_) | Stmt::Combine(_) | Stmt::Fail => {}
-        }
     }
 }
 

@@ -15,6 +15,7 @@ mod expand;
 mod fission;
 mod forward;
 mod hoist;
+mod index;
 mod linear;
 mod order;
 mod outline;
@@ -22,9 +23,9 @@ mod parallel;
 mod partition;
 mod print;
 mod reduce;
-mod rename;
 mod replay;
 mod verify;
+mod walk;
 
 pub use build::ProgramBuilder;
 pub use linear::Linear;
@@ -33,9 +34,7 @@ pub use reduce::{Accumulator, Reduce, Slots, Tree, Tuple};
 use crate::kernel::{KInst, KValue, Kernel, Part};
 use crate::scalar::Elem;
 use rewright_ir::DType;
-use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A loop program.
@@ -172,6 +171,17 @@ pub enum Condition {
 }
 
 impl Program {
+    /// The program with loops split at the cuts of conditions, and invariant statements hoisted.
+    pub fn optimized(mut self) -> Program {
+        self.hoist();
+        self.partition();
+        self.forward();
+        self.hoist();
+        self.fission();
+        self.hoist();
+        self
+    }
+
     /// The rank of a buffer.
     pub fn rank(&self, buffer: u32) -> usize {
         match &self.buffers[buffer as usize].storage {
@@ -190,27 +200,6 @@ impl Program {
             Some((number, first))
         })
     }
-
-    /// The kernels that the program calls, by number.
-    pub fn kernels(&self) -> Vec<Arc<Kernel>> {
-        let mut found = BTreeMap::new();
-        each_nest(&self.body, &mut |nest| {
-            found.entry(nest.number).or_insert_with(|| nest.kernel.clone());
-        });
-        found.into_values().collect()
-    }
-
-    /// The buffers that kernels access.
-    pub fn nest_buffers(&self) -> FxHashSet<u32> {
-        let mut found = FxHashSet::default();
-        each_nest(&self.body, &mut |nest| found.extend(nest.buffers.iter().map(|buffer| buffer.first.buffer)));
-        found
-    }
-
-    /// Calls `f` with every scalar instruction, in order.
-    pub fn each_inst<'a>(&'a self, f: &mut dyn FnMut(&'a KInst)) {
-        each_inst(&self.body, f);
-    }
 }
 
 impl Nest {
@@ -221,38 +210,5 @@ impl Nest {
             hi.iter().for_each(&mut *f);
         }
         self.buffers.iter().flat_map(|buffer| &buffer.first.at).for_each(f);
-    }
-}
-
-fn each_nest<'a>(stmts: &'a [Stmt], f: &mut dyn FnMut(&'a Nest)) {
-    for stmt in stmts {
-        match stmt {
-            Stmt::For(nest) => each_nest(&nest.body, f),
-            Stmt::If(branch) => {
-                each_nest(&branch.then, f);
-                each_nest(&branch.otherwise, f);
-            }
-            Stmt::Reduce(reduce) => each_nest(&reduce.body, f),
-            Stmt::Nest(nest) => f(nest),
-            _ => {}
-        }
-    }
-}
-
-fn each_inst<'a>(stmts: &'a [Stmt], f: &mut dyn FnMut(&'a KInst)) {
-    for stmt in stmts {
-        match stmt {
-            Stmt::Inst(inst) => f(inst),
-            Stmt::For(nest) => each_inst(&nest.body, f),
-            Stmt::If(branch) => {
-                each_inst(&branch.then, f);
-                each_inst(&branch.otherwise, f);
-            }
-            Stmt::Reduce(reduce) => {
-                reduce.accumulators.iter().for_each(|(accumulator, _)| each_inst(&accumulator.body, f));
-                each_inst(&reduce.body, f);
-            }
-            Stmt::Load(..) | Stmt::Local(_) | Stmt::Store(..) | Stmt::Combine(_) | Stmt::Nest(_) | Stmt::Fail => {}
-        }
     }
 }

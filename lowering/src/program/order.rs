@@ -19,7 +19,7 @@ use super::reduce::{Accumulator, Reduce, Slots, Tuple};
 use super::replay::Replay;
 use super::{Condition, Linear, ProgramBuilder};
 use crate::kernel::{Binary, KValue, Part, Unary};
-use rewright_ir::{DType, Scalar};
+use rewright_ir::DType;
 use smallvec::SmallVec;
 use std::slice::from_ref;
 
@@ -52,7 +52,7 @@ impl ProgramBuilder {
         let leaf_groups = (tree.part / tree.leaf).ilog2() + 1;
         let leaves = (!at_most(tree.leaf)).then(|| self.stack(group, leaf_groups, apart));
         let parts = (!at_most(tree.part)).then(|| self.stack(group, STACK, 1));
-        let points = self.least(&reduce.points);
+        let points = self.extreme(Binary::Min, &reduce.points);
         let leaf_count = self.ceil_div(&points, tree.leaf.into());
         self.for_each(Linear::default(), from_ref(&leaf_count), |this, leaf| {
             this.for_each(Linear::default(), &[Linear::constant(lanes_needed.into())], |this, lane| {
@@ -256,44 +256,5 @@ impl ProgramBuilder {
         let lowest = self.k.binary(Binary::And, value, negative);
         let below = self.k.binary(Binary::Sub, lowest, one);
         self.k.unary(Unary::PopCount, below)
-    }
-
-    /// The quotient of a form by a positive number, rounded up; at most 0 if the form is not positive.
-    pub fn ceil_div(&mut self, form: &Linear, by: i64) -> Linear {
-        let sum = form.clone().plus(by - 1);
-        match sum.as_constant() {
-            Some(sum) => Linear::constant(sum.div_euclid(by)),
-            None if by == 1 => sum,
-            None => {
-                let (sum, by) = (self.value(&sum), self.int(by));
-                self.k.binary(Binary::Quot, sum, by).into()
-            }
-        }
-    }
-
-    /// The least of some forms.
-    pub fn least(&mut self, forms: &[Linear]) -> Linear {
-        let mut forms = forms.iter();
-        let Some(first) = forms.next() else { return Linear::default() };
-        forms.fold(first.clone(), |least, form| {
-            let (a, b) = (self.value(&least), self.value(form));
-            self.k.binary(Binary::Min, a, b).into()
-        })
-    }
-
-    /// An `i64` constant.
-    pub fn int(&mut self, constant: i64) -> KValue {
-        self.k.constant(Scalar::I64(constant))
-    }
-
-    /// Whether a value is 0.
-    pub fn is_zero(&mut self, value: KValue) -> Condition {
-        let zero = self.int(0);
-        Condition::Value(self.cx().eq(value, zero))
-    }
-
-    fn is_not_zero(&mut self, value: KValue) -> Condition {
-        let zero = self.int(0);
-        Condition::Value(self.cx().ne(value, zero))
     }
 }

@@ -88,7 +88,7 @@ impl Outliner<'_> {
         if points.is_some_and(|points| points < FEWEST_POINTS) {
             return None;
         }
-        nests.iter().all(|nest| self.program.is_parallel(nest)).then_some(())?;
+        nests.iter().all(|nest| nest.is_parallel(&self.program.buffers)).then_some(())?;
         let mut draft = Draft::new(self.program, loops);
         draft.nest(&nests)?;
         self.finish(draft)
@@ -243,15 +243,7 @@ impl<'a> Draft<'a> {
     /// The values of a loop and of its own statements are inside of the nest.
     fn define(&mut self, index: KValue, body: &[Stmt]) {
         self.inside.insert(index);
-        for stmt in body {
-            match stmt {
-                Stmt::Inst(inst) => self.inside.extend((inst.first.0..inst.first.0 + inst.results).map(KValue)),
-                Stmt::Load(value, _) => {
-                    self.inside.insert(*value);
-                }
-                _ => {}
-            }
-        }
+        self.inside.extend(body.iter().flat_map(Stmt::defined));
     }
 
     fn stmt(&mut self, stmt: &Stmt) -> Option<()> {
@@ -319,18 +311,8 @@ impl<'a> Draft<'a> {
 
     /// The value of a form of values from outside.
     fn form(&mut self, form: &Linear) -> KValue {
-        let mut sum = None;
-        for &(value, coefficient) in form.terms() {
-            let (value, factor) = (self.value(value), self.k.constant(Scalar::I64(coefficient)));
-            let term = if coefficient == 1 { value } else { self.k.binary(Binary::Mul, value, factor) };
-            sum = Some(sum.map_or(term, |sum| self.k.binary(Binary::Add, sum, term)));
-        }
-        let constant = self.k.constant(Scalar::I64(form.constant));
-        match sum {
-            Some(sum) if form.constant == 0 => sum,
-            Some(sum) => self.k.binary(Binary::Add, sum, constant),
-            None => constant,
-        }
+        let mapped = form.map(|value| self.value(value));
+        mapped.value(&mut self.k)
     }
 
     /// The buffer of the kernel for an access.
@@ -369,7 +351,7 @@ impl<'a> Draft<'a> {
 }
 
 /// The loops of a nest, if statements are those of one.
-fn nest_of(outermost: &For) -> Option<Vec<&For>> {
+pub(super) fn nest_of(outermost: &For) -> Option<Vec<&For>> {
     let mut nests = vec![outermost];
     while let Some(inner) = only_loop(&nests.last()?.body)? {
         nests.push(inner);

@@ -7,6 +7,18 @@ use rewright_ir::{DType, Scalar};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+/// Keeps a [`Stmt::Combine`].
+fn keep(b: &mut ProgramBuilder, items: &[Elem]) {
+    b.push(Stmt::Combine(items.to_vec()));
+}
+
+impl ProgramBuilder {
+    /// A copy of statements, which have values and local buffers of their own.
+    pub fn copied(&mut self, stmts: &[Stmt]) -> Vec<Stmt> {
+        self.scope(|b| Replay::new(std::iter::empty()).scope(b, stmts, &mut keep)).0
+    }
+}
+
 /// Appends copies of statements, with forms in place of some values.
 pub struct Replay {
     /// The new form of each value.
@@ -37,7 +49,7 @@ impl Replay {
                     self.forms.insert(*value, loaded.into());
                 }
                 Stmt::Local(local) => {
-                    let own = b.buffer_decl(*local);
+                    let own = b.buffers()[*local as usize].clone();
                     let Storage::Local { extents } = own.storage else { continue };
                     let new = b.local(own.dtype, &extents);
                     self.locals.insert(*local, new);
@@ -60,12 +72,8 @@ impl Replay {
                         }
                         Condition::Value(value) => Condition::Value(self.value(b, *value)),
                     };
-                    b.open();
-                    self.scope(b, then, combine);
-                    let then = b.close();
-                    b.open();
-                    self.scope(b, otherwise, combine);
-                    let otherwise = b.close();
+                    let (then, ()) = b.scope(|b| self.scope(b, then, combine));
+                    let (otherwise, ()) = b.scope(|b| self.scope(b, otherwise, combine));
                     b.branch(condition, then, otherwise);
                 }
                 Stmt::Nest(nest) => {
@@ -90,9 +98,7 @@ impl Replay {
                     }
                     let index = b.k.undefined(DType::I64, 0);
                     self.forms.insert(std::mem::replace(&mut reduce.index, index), index.into());
-                    b.open();
-                    self.scope(b, &reduce.body, &mut |b, items| b.push(Stmt::Combine(items.to_vec())));
-                    reduce.body = b.close();
+                    (reduce.body, ()) = b.scope(|b| self.scope(b, &reduce.body, &mut keep));
                     b.push(Stmt::Reduce(Box::new(reduce)));
                 }
                 Stmt::Fail => b.fail(),

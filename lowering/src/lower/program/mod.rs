@@ -27,7 +27,7 @@ use rewright_ir::expr::{
     Affine, Axis, AxisKind, Body, BodyOp, BodyRef, Condition as Guard, IndexExpr, Operand, Source, SymExpr, Test,
     extent_sources, verify,
 };
-use rewright_ir::{ArrayExpr, Attrs, DType, Name, Scalar, Type};
+use rewright_ir::{ArrayExpr, DType, Name, Scalar, Type};
 use smallvec::SmallVec;
 
 /// The tests that a variant of a program makes at each point.
@@ -51,6 +51,8 @@ pub struct LoweredProgram {
     /// True if calls may run slices of the first parallel axis at the same time: different indices write
     /// different elements.
     pub sliced: bool,
+    /// The number of scalar instructions, before transformations copy some.
+    pub insts: usize,
 }
 
 /// The meaning of a parameter of a program. All but scalars are `i64`.
@@ -104,7 +106,9 @@ pub fn lower_program(expr: &ArrayExpr, args: &[Type], checks: Checks) -> Result<
     let sliced = lowering.whole(expr)?;
     let ProgramLowering { b, params, buffers, .. } = lowering;
     let (params, buffers) = (params.into_keys().collect(), buffers.into_keys().collect());
-    Ok(LoweredProgram { program: b.finish(), params, buffers, sliced })
+    let (program, mut insts) = (b.finish(), 0);
+    program.each_inst(&mut |_| insts += 1);
+    Ok(LoweredProgram { program: program.optimized(), params, buffers, sliced, insts })
 }
 
 /// A program under construction.
@@ -264,14 +268,14 @@ impl ProgramLowering<'_> {
                 Some(fills) => {
                     for (&slot, fill) in slots.iter().zip(fills) {
                         let fill = self.cx().constant(fill);
-                        self.store(slot, &[], fill);
+                        self.b.store_elem(slot, &[], fill);
                     }
                 }
                 None => {
                     // Without a fill the guard must hold; the zeros are never read.
                     for (&slot, out) in slots.iter().zip(&expr.outs) {
                         let zero = self.cx().constant(Scalar::zero(out.dtype));
-                        self.store(slot, &[], zero);
+                        self.b.store_elem(slot, &[], zero);
                     }
                     self.fail_unless(&guard)?;
                 }
@@ -280,11 +284,11 @@ impl ProgramLowering<'_> {
                 let values = this.results(expr, captures)?;
                 for ((&slot, out), value) in slots.iter().zip(&expr.outs).zip(values) {
                     let value = this.cx().cast(value, out.dtype);
-                    this.store(slot, &[], value);
+                    this.b.store_elem(slot, &[], value);
                 }
                 Ok(())
             })?;
-            slots.iter().zip(&expr.outs).map(|(&slot, out)| self.load(slot, out.dtype, &[])).collect()
+            slots.iter().zip(&expr.outs).map(|(&slot, out)| self.b.load_elem(slot, out.dtype, &[])).collect()
         };
         self.axes.truncate(outer);
         Ok(results)
@@ -374,8 +378,7 @@ impl ProgramLowering<'_> {
 
     /// For ops without attributes.
     fn cx(&mut self) -> ScalarCx<'_> {
-        static NONE: std::sync::LazyLock<Attrs> = std::sync::LazyLock::new(Attrs::new);
-        ScalarCx { k: &mut self.b.k, attrs: &NONE }
+        self.b.cx()
     }
 
     fn param(&mut self, param: ProgramParam) -> KValue {
@@ -403,19 +406,6 @@ impl ProgramLowering<'_> {
     /// The buffer of an operand, a result, or its flags.
     fn buffer(&mut self, buffer: ProgramBuffer, dtype: DType, rank: usize) -> u32 {
         *self.buffers.entry(buffer).or_insert_with(|| self.b.caller_buffer(dtype, rank))
-    }
-
-    fn load(&mut self, buffer: u32, dtype: DType, at: &[Linear]) -> Elem {
-        let re = self.b.load(buffer, Part::Re, at);
-        let im = dtype.is_complex().then(|| self.b.load(buffer, Part::Im, at));
-        Elem { dtype, re, im }
-    }
-
-    fn store(&mut self, buffer: u32, at: &[Linear], value: Elem) {
-        self.b.store(buffer, Part::Re, at, value.re);
-        if let Some(im) = value.im {
-            self.b.store(buffer, Part::Im, at, im);
-        }
     }
 
     /// The element that an operand reads at the current point.

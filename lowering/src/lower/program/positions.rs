@@ -47,13 +47,13 @@ impl ProgramLowering<'_> {
             });
         }
         if padded.is_empty() && moved.is_empty() {
-            return Ok(self.load(buffer, dtype, &at));
+            return Ok(self.b.load_elem(buffer, dtype, &at));
         }
         let slot = self.b.local(dtype, &[]);
         self.read_padded(&padded, slot, &mut |this| {
             let read = |this: &mut Self, at: &[Linear]| {
-                let element = this.load(buffer, dtype, at);
-                this.store(slot, &[], element);
+                let element = this.b.load_elem(buffer, dtype, at);
+                this.b.store_elem(slot, &[], element);
                 Ok(())
             };
             if moved.is_empty() {
@@ -72,14 +72,14 @@ impl ProgramLowering<'_> {
                 },
             )
         })?;
-        Ok(self.load(slot, dtype, &[]))
+        Ok(self.b.load_elem(slot, dtype, &[]))
     }
 
     /// A position that `clamp` or `wrap` moves into a dim that is not empty.
     fn moved(&mut self, position: &Linear, extent: KValue, mode: Mode) -> Linear {
         let position = self.b.value(position);
         if mode == Mode::Wrap {
-            return self.euclidean_remainder(position, extent).into();
+            return self.b.euclidean_remainder(position, extent).into();
         }
         let [zero, one] = [0, 1].map(|n| self.cx().int(DType::I64, n));
         let last = self.cx().sub(extent, one);
@@ -100,7 +100,7 @@ impl ProgramLowering<'_> {
             |this| this.read_padded(rest, slot, element),
             |this| {
                 let value = this.cx().constant(*value);
-                this.store(slot, &[], value);
+                this.b.store_elem(slot, &[], value);
                 Ok(())
             },
         )
@@ -113,11 +113,7 @@ impl ProgramLowering<'_> {
             IndexExpr::Affine(form) => self.affine(form),
             IndexExpr::FloorDiv(form, divisor) => {
                 let form = self.affine(form);
-                let remainder = self.remainder(&form, *divisor);
-                let value = self.b.value(&form);
-                let multiple = self.cx().sub(value, remainder);
-                let divisor = self.cx().int(DType::I64, *divisor);
-                self.b.k.binary(Binary::Quot, multiple, divisor).into()
+                self.b.floor_div(&form, *divisor)
             }
             IndexExpr::Mod(form, divisor) => {
                 let form = self.affine(form);
@@ -132,7 +128,7 @@ impl ProgramLowering<'_> {
                     let position = self.position(inner, extent, false)?;
                     at.push(self.in_bounds(position, extent, is_read_from_array(inner))?);
                 }
-                let mut found = self.load(buffer, dtype, &at).re;
+                let mut found = self.b.load_elem(buffer, dtype, &at).re;
                 if dtype == DType::U64 {
                     let most = self.b.k.constant(Scalar::U64(i64::MAX as u64));
                     found = self.b.k.binary(Binary::Min, found, most);
@@ -143,7 +139,7 @@ impl ProgramLowering<'_> {
                 let from_end = self.cx().add(found, extent);
                 found = self.b.k.select(is_negative, from_end, found);
                 found = if wraps {
-                    self.euclidean_remainder(found, extent)
+                    self.b.euclidean_remainder(found, extent)
                 } else {
                     let [least, most] = [-FARTHEST, FARTHEST].map(|n| self.cx().int(DType::I64, n));
                     let low = self.b.k.binary(Binary::Max, found, least);
@@ -156,16 +152,8 @@ impl ProgramLowering<'_> {
 
     /// The remainder of a form by a positive divisor, never negative.
     pub(super) fn remainder(&mut self, form: &Linear, divisor: i64) -> KValue {
-        let (value, divisor) = (self.b.value(form), self.cx().int(DType::I64, divisor));
-        self.euclidean_remainder(value, divisor)
-    }
-
-    fn euclidean_remainder(&mut self, value: KValue, divisor: KValue) -> KValue {
-        let remainder = self.b.k.binary(Binary::Rem, value, divisor);
-        let zero = self.cx().int(DType::I64, 0);
-        let is_negative = self.cx().lt(remainder, zero);
-        let shifted = self.cx().add(remainder, divisor);
-        self.b.k.select(is_negative, shifted, remainder)
+        let (value, divisor) = (self.b.value(form), self.b.int(divisor));
+        self.b.euclidean_remainder(value, divisor)
     }
 
     /// The position; ends the program where it is out of bounds, unless each call proves that it is not.

@@ -23,12 +23,12 @@ impl ProgramLowering<'_> {
         if !self.checks.writes {
             let value = match out.write {
                 Write::Combine(monoid) if out.fill.is_some() => {
-                    let old = self.load(buffer, out.dtype, &at);
+                    let old = self.b.load_elem(buffer, out.dtype, &at);
                     combined_scalars(monoid, &mut self.cx(), old, value)?
                 }
                 _ => value,
             };
-            self.store(buffer, &at, value);
+            self.b.store_elem(buffer, &at, value);
             return Ok(());
         }
         let flags = self.flags(number, at.len());
@@ -49,20 +49,20 @@ impl ProgramLowering<'_> {
                 self.when(
                     Condition::Value(again),
                     |this| {
-                        let old = this.load(buffer, out.dtype, &at);
+                        let old = this.b.load_elem(buffer, out.dtype, &at);
                         let both = combined_scalars(monoid, &mut this.cx(), old, value)?;
-                        this.store(buffer, &at, both);
+                        this.b.store_elem(buffer, &at, both);
                         Ok(())
                     },
                     |this| {
-                        this.store(buffer, &at, value);
+                        this.b.store_elem(buffer, &at, value);
                         Ok(())
                     },
                 )?;
             }
         }
         if !matches!(out.write, Write::Combine(_)) {
-            self.store(buffer, &at, value);
+            self.b.store_elem(buffer, &at, value);
         }
         self.b.store(flags, Part::Re, &at, yes);
         Ok(())
@@ -118,7 +118,7 @@ impl ProgramLowering<'_> {
             let at = self.write_position(number as u32, out)?;
             let own = self.args[arg as usize].dtype();
             let buffer = self.buffer(ProgramBuffer::Arg(arg), own, at.len());
-            let element = self.load(buffer, own, &at);
+            let element = self.b.load_elem(buffer, own, &at);
             found.push(self.cx().cast(element, dtype));
         }
         Ok(found)

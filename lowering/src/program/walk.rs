@@ -1,0 +1,128 @@
+//! Visits to the statements of a program.
+
+use super::{Location, Nest, Program, Stmt};
+use crate::kernel::{KInst, KValue, Kernel};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Calls `f` with each statement, before the statements in it.
+pub fn each_stmt<'a>(stmts: &'a [Stmt], f: &mut dyn FnMut(&'a Stmt)) {
+    for stmt in stmts {
+        f(stmt);
+        match stmt {
+            Stmt::For(nest) => each_stmt(&nest.body, f),
+            Stmt::If(branch) => {
+                each_stmt(&branch.then, f);
+                each_stmt(&branch.otherwise, f);
+            }
+            Stmt::Reduce(reduce) => each_stmt(&reduce.body, f),
+            _ => {}
+        }
+    }
+}
+
+/// Calls `f` for each access with the buffer, the location, and whether it is a store. The totals of a
+/// reduction have no location.
+pub fn each_access<'a>(stmts: &'a [Stmt], f: &mut dyn FnMut(u32, Option<&'a Location>, bool)) {
+    each_stmt(stmts, &mut |stmt| match stmt {
+        Stmt::Load(_, location) => f(location.buffer, Some(location), false),
+        Stmt::Store(location, _) => f(location.buffer, Some(location), true),
+        Stmt::Nest(nest) => {
+            for (buffer, own) in nest.buffers.iter().zip(&nest.kernel.buffers) {
+                f(buffer.first.buffer, Some(&buffer.first), own.written);
+            }
+        }
+        Stmt::Reduce(reduce) => {
+            reduce.accumulators.iter().flat_map(|(_, total)| total.all()).for_each(|buffer| f(buffer, None, true));
+        }
+        _ => {}
+    });
+}
+
+/// The buffers that statements write.
+pub fn written(stmts: &[Stmt]) -> FxHashSet<u32> {
+    let mut found = FxHashSet::default();
+    each_access(stmts, &mut |buffer, _, is_store| {
+        if is_store {
+            found.insert(buffer);
+        }
+    });
+    found
+}
+
+/// The values that statements define.
+pub fn defined(stmts: &[Stmt]) -> FxHashSet<KValue> {
+    let mut found = FxHashSet::default();
+    each_stmt(stmts, &mut |stmt| found.extend(stmt.defined()));
+    found
+}
+
+/// The local buffers that exist inside of statements only.
+pub fn locals(stmts: &[Stmt]) -> FxHashSet<u32> {
+    let mut found = FxHashSet::default();
+    each_stmt(stmts, &mut |stmt| found.extend(if let Stmt::Local(buffer) = stmt { Some(*buffer) } else { None }));
+    found
+}
+
+/// The number of statements.
+pub fn count(stmts: &[Stmt]) -> usize {
+    let mut count = 0;
+    each_stmt(stmts, &mut |_| count += 1);
+    count
+}
+
+impl Stmt {
+    /// The values that the statement itself defines.
+    pub fn defined(&self) -> impl Iterator<Item = KValue> {
+        let (first, count) = match self {
+            Stmt::Inst(inst) => (inst.first, inst.results),
+            Stmt::Load(value, _) => (*value, 1),
+            Stmt::For(nest) => (nest.index, 1),
+            Stmt::Reduce(reduce) => (reduce.index, 1),
+            _ => (KValue(0), 0),
+        };
+        (first.0..first.0 + count).map(KValue)
+    }
+}
+
+impl Program {
+    /// Calls `f` with every scalar instruction, in order.
+    pub fn each_inst<'a>(&'a self, f: &mut dyn FnMut(&'a KInst)) {
+        each_inst(&self.body, f);
+    }
+
+    /// The kernels that the program calls, by number.
+    pub fn kernels(&self) -> Vec<Arc<Kernel>> {
+        let mut found = BTreeMap::new();
+        self.each_nest(&mut |nest| {
+            found.entry(nest.number).or_insert_with(|| nest.kernel.clone());
+        });
+        found.into_values().collect()
+    }
+
+    /// The buffers that kernels access.
+    pub fn nest_buffers(&self) -> FxHashSet<u32> {
+        let mut found = FxHashSet::default();
+        self.each_nest(&mut |nest| found.extend(nest.buffers.iter().map(|buffer| buffer.first.buffer)));
+        found
+    }
+
+    fn each_nest<'a>(&'a self, f: &mut dyn FnMut(&'a Nest)) {
+        each_stmt(&self.body, &mut |stmt| {
+            if let Stmt::Nest(nest) = stmt {
+                f(nest);
+            }
+        });
+    }
+}
+
+fn each_inst<'a>(stmts: &'a [Stmt], f: &mut dyn FnMut(&'a KInst)) {
+    each_stmt(stmts, &mut |stmt| match stmt {
+        Stmt::Inst(inst) => f(inst),
+        Stmt::Reduce(reduce) => {
+            reduce.accumulators.iter().for_each(|(accumulator, _)| each_inst(&accumulator.body, f));
+        }
+        _ => {}
+    });
+}
