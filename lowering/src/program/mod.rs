@@ -6,9 +6,12 @@
 //!
 //! Values are in SSA form, defined once and used in the scope of their definition. State that changes (an
 //! accumulator, a flag) lives in *local buffers*, so transformations need no loop-carried values; code
-//! generators keep local buffers of rank 0 in registers. Every scalar instruction is total, as in
-//! [`crate::kernel`], so instructions may be hoisted out of loops and conditions; only loads, stores and
-//! [`Stmt::Fail`] depend on the conditions around them.
+//! generators keep local buffers of rank 0 in registers, unless a kernel accesses them. Every scalar
+//! instruction is total, as in [`crate::kernel`], so instructions may be hoisted out of loops and conditions;
+//! only loads, stores and [`Stmt::Fail`] depend on the conditions around them.
+//!
+//! Each transformation is a file: `hoist`, `partition`, `forward`, `fission` ([`Program::optimized`]), then
+//! `outline`, whose nests become kernels, and `expand`. `docs/loop-programs.md` shows examples.
 
 mod build;
 mod expand;
