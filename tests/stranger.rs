@@ -9,8 +9,12 @@ use std::process::Command;
 fn cargo(folder: &Path, command: &str, args: &[&str]) -> String {
     // What the workspace has built is found there.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a target folder");
+    // The settings of single crates, which are not found from every folder.
+    let config = Path::new(env!("CARGO_MANIFEST_DIR")).join(".cargo/config.toml");
     let output = Command::new(env!("CARGO"))
-        .args([command, "--quiet", "--offline", "--target-dir"])
+        .args([command, "--quiet", "--offline", "--config"])
+        .arg(config)
+        .arg("--target-dir")
         .arg(target)
         .args(args)
         .current_dir(folder)
