@@ -2,7 +2,8 @@
 
 use crate::arena::Arena;
 use rewright_ir::{DType, Scalar};
-use rewright_lowering::internals::kernel::{CompiledKernel, Kernel, KernelArgs, Status};
+use rewright_lowering::internals::kernel::{Buffer, CompiledKernel, Kernel, KernelArgs, Status};
+use std::sync::LazyLock;
 
 /// Where a buffer's elements are: strides in bytes, and whether it touches the end of its memory or the start.
 #[derive(Clone, Debug)]
@@ -82,7 +83,13 @@ impl Random {
 }
 
 /// Values where operations change their ways.
-pub fn special(dtype: DType) -> Vec<Scalar> {
+pub fn special(dtype: DType) -> &'static [Scalar] {
+    static ALL: LazyLock<[Vec<Scalar>; REAL.len()]> = LazyLock::new(|| REAL.map(specials));
+    let number = REAL.iter().position(|&real| real == dtype).expect("a dtype of real numbers");
+    &ALL[number]
+}
+
+fn specials(dtype: DType) -> Vec<Scalar> {
     let ints = [
         0i64, 1, 2, 3, 7, 8, 9, 15, 16, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 255, 256, 32767, 32768, 65535,
         65536,
@@ -151,8 +158,7 @@ pub fn special(dtype: DType) -> Vec<Scalar> {
 /// An element, special or any.
 pub fn element(dtype: DType, random: &mut Random) -> Scalar {
     if random.chance(60) {
-        let pool = special(dtype);
-        return random.pick(&pool);
+        return random.pick(special(dtype));
     }
     match dtype {
         DType::F32 | DType::F64 => {
@@ -166,78 +172,127 @@ fn mask(dtype: DType) -> u64 {
     if dtype.size() >= 8 { u64::MAX } else { (1 << (dtype.size() * 8)) - 1 }
 }
 
-/// Runs a call.
-pub fn run(kernel: &Kernel, code: &dyn CompiledKernel, call: &Call) -> Outcome {
-    let mut random = Random::new(call.seed);
-    let mut arenas: Vec<Arena> = Vec::new();
-    let mut pointers = Vec::new();
-    let mut touched: Vec<Vec<usize>> = Vec::new();
-    for (n, layout) in call.layouts.iter().enumerate() {
-        let buffer = &kernel.buffers[n];
-        let (low, high) = reach(layout, &call.extents);
-        let size = (high - low) as usize + buffer.dtype.size();
-        let mut arena = Arena::new(size + layout.gap);
-        let len = arena.bytes().len();
-        let start = if layout.at_end { len - size - layout.gap } else { layout.gap };
+/// The memory of a call: one preparation serves all runs.
+pub struct Prepared<'a> {
+    kernel: &'a Kernel,
+    call: &'a Call,
+    arenas: Vec<Arena>,
+    pointers: Vec<*mut u8>,
+    strides: Vec<i64>,
+    /// The bytes of each arena before a run.
+    before: Vec<Vec<u8>>,
+    /// The same with one NaN for all.
+    canonical: Vec<Vec<u8>>,
+    /// The offsets of each buffer's elements in its arena.
+    offsets: Vec<Vec<usize>>,
+    /// For each byte of each arena, whether it belongs to no element.
+    elsewhere: Vec<Vec<bool>>,
+}
+
+impl<'a> Prepared<'a> {
+    pub fn new(kernel: &'a Kernel, call: &'a Call) -> Self {
+        let strides = call.layouts.iter().flat_map(|l| l.strides.iter().copied()).collect();
+        let (arenas, pointers, before, offsets) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (canonical, elsewhere) = (Vec::new(), Vec::new());
+        let mut all = Prepared { kernel, call, arenas, pointers, strides, before, canonical, offsets, elsewhere };
+        let mut random = Random::new(call.seed);
+        for (n, layout) in call.layouts.iter().enumerate() {
+            all.allocate(&kernel.buffers[n], layout, &mut random);
+        }
+        all
+    }
+
+    /// Allocates and fills the memory of one buffer.
+    fn allocate(&mut self, buffer: &Buffer, layout: &Layout, random: &mut Random) {
+        let extents = &self.call.extents;
+        let (low, high) = reach(layout, extents);
+        let size = buffer.dtype.size();
+        let len = (high - low) as usize + size;
+        let mut arena = Arena::new(len + layout.gap);
+        let bytes = arena.bytes();
+        let start = if layout.at_end { bytes.len() - len - layout.gap } else { layout.gap };
         let origin = (start as i64 - low) as usize;
-        arena.bytes().fill(0xA5);
+        bytes.fill(0xA5);
         let mut offsets: Vec<usize> =
-            points(&call.extents).map(|p| (origin as i64 + dot(&p, &layout.strides)) as usize).collect();
+            points(extents).map(|p| (origin as i64 + dot(&p, &layout.strides)) as usize).collect();
         offsets.sort_unstable();
         offsets.dedup();
         let real = buffer.dtype.real();
+        let mut elsewhere = vec![true; bytes.len()];
         for &offset in &offsets {
-            for part in 0..buffer.dtype.size() / real.size() {
-                let (bits, _) = element(real, &mut random).bits();
-                let at = offset + part * real.size();
-                arena.bytes()[at..at + real.size()].copy_from_slice(&bits.to_le_bytes()[..real.size()]);
+            for at in (offset..offset + size).step_by(real.size()) {
+                let (bits, _) = element(real, random).bits();
+                bytes[at..at + real.size()].copy_from_slice(&bits.to_le_bytes()[..real.size()]);
             }
-        }
-        pointers.push(unsafe { arena.bytes().as_mut_ptr().add(origin) });
-        touched.push(offsets);
-        arenas.push(arena);
-    }
-    let strides: Vec<i64> = call.layouts.iter().flat_map(|l| l.strides.iter().copied()).collect();
-    let before: Vec<Vec<u8>> = arenas.iter_mut().map(|a| a.bytes().to_vec()).collect();
-    let mut status = Status::default();
-    let args = KernelArgs {
-        extents: call.extents.as_ptr(),
-        pointers: pointers.as_ptr(),
-        strides: strides.as_ptr(),
-        params: call.params.as_ptr(),
-        status: &mut status,
-    };
-    // SAFETY: every element exists, in memory of its own.
-    unsafe { code.call(&args) };
-    let mut memory = Vec::new();
-    for (n, arena) in arenas.iter_mut().enumerate() {
-        let (dtype, size) = (kernel.buffers[n].dtype.real(), kernel.buffers[n].dtype.size());
-        let mut now = arena.bytes().to_vec();
-        let mut elsewhere = vec![true; now.len()];
-        for &offset in &touched[n] {
             elsewhere[offset..offset + size].fill(false);
-            for part in now[offset..offset + size].chunks_mut(dtype.size()) {
-                canonical(dtype, part);
-            }
         }
-        let stray = (0..now.len()).find(|&i| now[i] != before[n][i] && (elsewhere[i] || !kernel.buffers[n].written));
-        let nan_only = |i: usize| kernel.buffers[n].dtype.real().is_float() && !elsewhere[i];
-        assert!(stray.is_none_or(nan_only), "buffer {n}: a stray write at {stray:?}");
-        memory.push(now);
+        let before = bytes.to_vec();
+        let mut canonical = before.clone();
+        one_nan(real, size, &offsets, &mut canonical);
+        self.before.push(before);
+        self.canonical.push(canonical);
+        self.pointers.push(bytes[origin..].as_mut_ptr());
+        self.offsets.push(offsets);
+        self.elsewhere.push(elsewhere);
+        self.arenas.push(arena);
     }
-    Outcome { failed: status.failed, error: status.error.map(|e| e.to_string()), memory }
+
+    /// Runs the call on fresh memory.
+    pub fn run(&mut self, code: &dyn CompiledKernel) -> Outcome {
+        for (arena, before) in self.arenas.iter_mut().zip(&self.before) {
+            arena.bytes().copy_from_slice(before);
+        }
+        let mut status = Status::default();
+        let args = KernelArgs {
+            extents: self.call.extents.as_ptr(),
+            pointers: self.pointers.as_ptr(),
+            strides: self.strides.as_ptr(),
+            params: self.call.params.as_ptr(),
+            status: &mut status,
+        };
+        // SAFETY: every element exists, in memory of its own.
+        unsafe { code.call(&args) };
+        let memory = (0..self.arenas.len()).map(|n| self.memory(n)).collect();
+        Outcome { failed: status.failed, error: status.error.map(|e| e.to_string()), memory }
+    }
+
+    /// The bytes of a buffer's memory after a run, with one NaN for all; panics if a byte changed that belongs
+    /// to no element, or to a buffer that is only read.
+    fn memory(&mut self, n: usize) -> Vec<u8> {
+        let buffer = &self.kernel.buffers[n];
+        let mut now = self.arenas[n].bytes().to_vec();
+        one_nan(buffer.dtype.real(), buffer.dtype.size(), &self.offsets[n], &mut now);
+        let (before, elsewhere) = (&self.canonical[n], &self.elsewhere[n]);
+        if now != *before {
+            let stray = (0..now.len()).find(|&i| now[i] != before[i] && (elsewhere[i] || !buffer.written));
+            assert!(stray.is_none(), "buffer {n}: a stray write at {stray:?}");
+        }
+        now
+    }
 }
 
-/// One NaN for all.
-fn canonical(dtype: DType, bytes: &mut [u8]) {
-    match dtype {
-        DType::F32 if f32::from_le_bytes(bytes.try_into().unwrap()).is_nan() => {
-            bytes.copy_from_slice(&f32::NAN.to_le_bytes())
+/// Runs a call once.
+pub fn run(kernel: &Kernel, code: &dyn CompiledKernel, call: &Call) -> Outcome {
+    Prepared::new(kernel, call).run(code)
+}
+
+/// Replaces NaNs among elements of so many bytes, parts included, by one NaN.
+fn one_nan(real: DType, size: usize, offsets: &[usize], bytes: &mut [u8]) {
+    if !real.is_float() {
+        return;
+    }
+    for &offset in offsets {
+        for part in bytes[offset..offset + size].chunks_mut(real.size()) {
+            match real {
+                DType::F32 if f32::from_le_bytes(part.try_into().unwrap()).is_nan() => {
+                    part.copy_from_slice(&f32::NAN.to_le_bytes())
+                }
+                DType::F64 if f64::from_le_bytes(part.try_into().unwrap()).is_nan() => {
+                    part.copy_from_slice(&f64::NAN.to_le_bytes())
+                }
+                _ => {}
+            }
         }
-        DType::F64 if f64::from_le_bytes(bytes.try_into().unwrap()).is_nan() => {
-            bytes.copy_from_slice(&f64::NAN.to_le_bytes())
-        }
-        _ => {}
     }
 }
 

@@ -13,7 +13,7 @@ mod signs;
 #[cfg(target_arch = "x86_64")]
 mod x64;
 
-use case::{Call, run};
+use case::{Call, Prepared};
 use rewright_ir::expr::Order;
 use rewright_lowering::internals::Cranelift;
 use rewright_lowering::internals::Interp;
@@ -93,9 +93,10 @@ pub fn same(kernel: &Kernel, calls: impl IntoIterator<Item = Call>) {
         .map(|tested| (tested.what, compile(&*tested.generator, tested.wishes)))
         .collect();
     for call in calls {
-        let want = run(kernel, &*oracle, &call);
+        let mut prepared = Prepared::new(kernel, &call);
+        let want = prepared.run(&*oracle);
         for (what, code) in &compiled {
-            let got = run(kernel, &**code, &call);
+            let got = prepared.run(&**code);
             if got != want {
                 panic!(
                     "{what}\n{kernel}\n{call:?}\n{}\n{}",

@@ -77,8 +77,7 @@ impl Maker {
             return of[from + self.random.below(of.len() - from)];
         }
         let value = if self.random.chance(30) || self.values.is_empty() {
-            let pool = special(dtype);
-            let scalar = self.random.pick(&pool);
+            let scalar = self.random.pick(special(dtype));
             self.k.constant(scalar)
         } else {
             let from = self.random.pick(&self.values.clone());

@@ -50,7 +50,7 @@ fn step(k: &mut KernelBuilder, random: &mut Random, floats: &[KValue]) -> KValue
             k.push(KOp::MathWhere(MathCall { name: "next", ptr }), &[less, c, a], dtype)
         }
         12 => {
-            let c = random.pick(&special(dtype));
+            let c = random.pick(special(dtype));
             k.constant(if c == c.cast(DType::I64).cast(dtype) { c } else { Scalar::zero(dtype) })
         }
         // The sign of one, from its bits, given to another, or one more bit.
