@@ -113,9 +113,9 @@ impl Run<'_> {
             set(&mut values, &fold.right, &right);
             for number in fold.combine.clone() {
                 let inst = &insts[number];
-                let args: Tuple = inst.args.iter().map(|&KValue(v)| values[v as usize]).collect();
                 let first = inst.first.0 as usize;
-                values[first] = computed(inst, &args, values[first].dtype()).map_err(|e| (number, e))?;
+                let operands = Operands::new(&values, &inst.args);
+                values[first] = computed(inst, operands.all(), values[first].dtype()).map_err(|e| (number, e))?;
             }
             Ok(get(&values, &fold.both))
         };
@@ -148,14 +148,15 @@ impl Run<'_> {
     /// # Safety
     /// As [`Run::level`].
     unsafe fn inst(&mut self, inst: &KInst) -> Result<(), EvalError> {
-        let args: SmallVec<[Scalar; 3]> = inst.args.iter().map(|&KValue(v)| self.values[v as usize]).collect();
+        let operands = Operands::new(&self.values, &inst.args);
+        let args = operands.all();
         let first = inst.first.0 as usize;
         match &inst.op {
             KOp::Store(buffer, part) => {
                 // SAFETY: passed on; the kernel is verified, so the value is of the buffer's dtype.
                 unsafe { write(self.address(*buffer, *part), args[0]) };
             }
-            KOp::Reference(reference) => reference_results(reference, &args, &mut self.values[first..])?,
+            KOp::Reference(reference) => reference_results(reference, args, &mut self.values[first..])?,
             KOp::Load(buffer, part) => {
                 let dtype = self.code.kernel.buffers[*buffer as usize].dtype.real();
                 // SAFETY: passed on.
@@ -169,7 +170,7 @@ impl Run<'_> {
             KOp::Index(axis) => self.values[first] = Scalar::I64(self.index[*axis as usize] as i64),
             _ => {
                 let dtype = self.code.kernel.values[first].dtype;
-                self.values[first] = computed(inst, &args, dtype)?;
+                self.values[first] = computed(inst, args, dtype)?;
             }
         }
         Ok(())
@@ -191,6 +192,29 @@ impl Run<'_> {
         // SAFETY: the caller promises a pointer a buffer.
         let base = unsafe { *self.args.pointers.add(n) };
         base.wrapping_offset(offset as isize)
+    }
+}
+
+/// The operands of an instruction. An array holds them where they are few: this is the interpreter's
+/// innermost loop.
+struct Operands {
+    few: [Scalar; 3],
+    count: usize,
+    many: Vec<Scalar>,
+}
+
+impl Operands {
+    fn new(values: &[Scalar], which: &[KValue]) -> Operands {
+        let mut operands = Operands { few: [Scalar::Bool(false); 3], count: which.len(), many: Vec::new() };
+        match operands.few.get_mut(..which.len()) {
+            Some(few) => few.iter_mut().zip(which).for_each(|(to, v)| *to = values[v.0 as usize]),
+            None => operands.many.extend(which.iter().map(|v| values[v.0 as usize])),
+        }
+        operands
+    }
+
+    fn all(&self) -> &[Scalar] {
+        self.few.get(..self.count).unwrap_or(&self.many)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Interprets loop programs, one statement after the other.
 
-use super::{Interpreted, computed, read, reference_results, write};
+use super::{Interpreted, Operands, computed, read, reference_results, write};
 use crate::kernel::{CompiledKernel, KInst, KOp, KValue, KernelArgs, Part};
 use crate::program::{Condition, Linear, Location, Nest, Program, Stmt, Storage};
 use rewright_ir::{EvalError, Scalar};
@@ -109,16 +109,17 @@ impl ProgramRun<'_> {
     /// # Safety
     /// As [`CompiledKernel::call`].
     unsafe fn inst(&mut self, inst: &KInst) -> Result<(), EvalError> {
-        let args: SmallVec<[Scalar; 3]> = inst.args.iter().map(|&KValue(v)| self.values[v as usize]).collect();
+        let operands = Operands::new(&self.values, &inst.args);
+        let args = operands.all();
         let first = inst.first.0 as usize;
         match &inst.op {
-            KOp::Reference(reference) => reference_results(reference, &args, &mut self.values[first..])?,
+            KOp::Reference(reference) => reference_results(reference, args, &mut self.values[first..])?,
             KOp::Param(n) => {
                 let dtype = self.code.program.params[*n as usize];
                 // SAFETY: the caller promises a word for each parameter, and the program is verified.
                 self.values[first] = Scalar::from_bits(dtype, (unsafe { *self.args.params.add(*n as usize) }, 0));
             }
-            _ => self.values[first] = computed(inst, &args, self.code.program.values[first])?,
+            _ => self.values[first] = computed(inst, args, self.code.program.values[first])?,
         }
         Ok(())
     }
