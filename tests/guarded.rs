@@ -28,14 +28,24 @@ use same::same_datum;
 use std::cell::Cell;
 use std::num::NonZeroU32;
 
-/// How many programs a normal test run tries.
-const CASES: u32 = 500;
+/// How many programs a normal test run tries, and the sweep.
+const CASES: u32 = 100;
+const SWEEP: u32 = 500;
 
 const LIMITS: Limits = Limits { steps: 1 << 20, elements: 1 << 16, bytes: 1 << 26, depth: 64 };
 
 #[test]
 fn nothing_is_touched_but_operands_and_results() {
-    let cases = std::env::var("REWRIGHT_GUARDED").ok().and_then(|n| n.parse().ok()).unwrap_or(CASES);
+    try_programs(std::env::var("REWRIGHT_GUARDED").ok().and_then(|n| n.parse().ok()).unwrap_or(CASES));
+}
+
+#[test]
+#[ignore = "a sweep: 500 random programs"]
+fn nothing_is_touched_but_operands_and_results_of_many_programs() {
+    try_programs(SWEEP);
+}
+
+fn try_programs(cases: u32) {
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let calls = Cell::new(0);
     let run = |(recipe, seed): (Recipe, u64)| {

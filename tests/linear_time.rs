@@ -9,10 +9,11 @@ use rewright_ir::{
 use rewright_rewrites::{NoObserver, Options, Pipeline};
 use std::time::Duration;
 
+/// The smallest size, and the largest ones of a normal run and of the sweep.
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 
-/// The largest ratio of time per op at the largest size to that at the smallest, a hundredth of it. It
-/// allows for caches and noise, but rejects growth beyond the power of 1.3.
+/// The largest ratio of time per op at the largest size to that at the smallest. It allows for caches and
+/// noise, but rejects growth beyond the power of 1.6 in a normal run, and of 1.3 in the sweep.
 const SLACK: f64 = 4.0;
 
 fn vector() -> Type {
@@ -158,7 +159,18 @@ fn optimize(shape: Shape, n: usize) -> Duration {
 }
 
 #[test]
+fn time_an_op_stays_the_same_from_a_thousand_ops_to_ten_thousand() {
+    time_an_op_stays_the_same(SIZES[1]);
+}
+
+#[test]
+#[ignore = "a sweep: functions of a hundred thousand ops"]
 fn time_an_op_stays_the_same_from_a_thousand_ops_to_a_hundred_thousand() {
+    time_an_op_stays_the_same(SIZES[2]);
+}
+
+/// Compares the times of functions of a thousand ops with those of functions of `largest` ops.
+fn time_an_op_stays_the_same(largest: usize) {
     let shapes: [(&str, Shape); 10] = [
         ("totals", totals),
         ("answers", answers),
@@ -174,20 +186,16 @@ fn time_an_op_stays_the_same_from_a_thousand_ops_to_a_hundred_thousand() {
     for (name, shape) in shapes {
         let measure = |n: usize| optimize(shape, n).as_secs_f64() * 1e9 / n as f64;
         // The best of three: other work on the machine only adds.
-        let best = |n: usize| (0..3).map(|_| measure(n)).fold(f64::INFINITY, f64::min);
-        let (small, medium) = (best(SIZES[0]), best(SIZES[1]));
+        let small = (0..3).map(|_| measure(SIZES[0])).fold(f64::INFINITY, f64::min);
         // The largest takes long: it is measured again only where it is over the bound.
-        let mut large = measure(SIZES[2]);
+        let mut large = measure(largest);
         for _ in 0..2 {
             if large >= SLACK * small {
-                large = large.min(measure(SIZES[2]));
+                large = large.min(measure(largest));
             }
         }
-        println!("{name}: {small:.0}, {medium:.0}, {large:.0} ns an op at {SIZES:?} ops");
-        assert!(
-            large < SLACK * small,
-            "{name} grows faster than linearly: {small:.0}, {medium:.0}, {large:.0} ns an op"
-        );
+        println!("{name}: {small:.0} and {large:.0} ns an op at {} and {largest} ops", SIZES[0]);
+        assert!(large < SLACK * small, "{name} grows faster than linearly: {small:.0} and {large:.0} ns an op");
     }
 }
 

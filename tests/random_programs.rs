@@ -19,8 +19,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
 
-/// How many programs a normal test run tries.
-const CASES: u32 = 2000;
+/// How many programs a normal test run tries, and the sweep.
+const CASES: u32 = 400;
+const SWEEP: u32 = 2000;
 
 /// The pipelines that rewrite programs.
 const PIPELINES: [&str; 2] = ["default", "fold, saturate, default"];
@@ -39,7 +40,16 @@ type Ends = BTreeMap<String, u32>;
 
 #[test]
 fn reference_and_code_generators_agree_before_and_after_rewriting() {
-    let cases = std::env::var("REWRIGHT_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(CASES);
+    try_programs(std::env::var("REWRIGHT_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(CASES));
+}
+
+#[test]
+#[ignore = "a sweep: 2000 random programs"]
+fn reference_and_code_generators_agree_on_many_programs() {
+    try_programs(SWEEP);
+}
+
+fn try_programs(cases: u32) {
     let ends = RefCell::new(Ends::new());
     let mut done = 0;
     while done < cases {

@@ -31,6 +31,7 @@ fn done(args: &[&str]) -> String {
 }
 
 #[test]
+#[ignore = "a sweep: Rewright is built once more"]
 fn a_strangers_op_rewrite_rule_and_style_are_in_its_passdump() {
     // The same versions as the workspace has, which are there.
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -90,6 +91,7 @@ fn copy(from: &Path, to: &Path, change: &dyn Fn(&str) -> String) {
 }
 
 #[test]
+#[ignore = "a sweep: Rewright is built once more"]
 fn the_template_works_when_it_is_copied_as_its_page_says() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let elsewhere = tempfile::tempdir().expect("a folder is made");

@@ -7,11 +7,15 @@
 use rayon::prelude::*;
 use rewright::Limits;
 use rewright_passdump::fixture::{Case, check_within, discover};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 /// How many are tried where the environment doesn't say.
-const COUNT: u64 = 3000;
+const COUNT: u64 = 600;
+
+/// How many the sweep tries.
+const SWEEP: u64 = 3000;
 
 /// What a program may use: enough for those of the fixtures, but for the largest.
 const LIMITS: Limits = Limits { steps: 1 << 16, elements: 1 << 14, bytes: 1 << 22, depth: 32 };
@@ -167,15 +171,24 @@ fn try_one(number: u64, cases: &[Case]) -> Option<String> {
 
 #[test]
 fn broken_input_ends_with_an_error_or_a_result() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
+    try_all(match number("REWRIGHT_MUTATION") {
+        Some(one) => one..one + 1,
+        None => 0..number("REWRIGHT_MUTATIONS").unwrap_or(COUNT),
+    });
+}
+
+#[test]
+#[ignore = "a sweep: 3000 mutated fixtures"]
+fn much_broken_input_ends_with_an_error_or_a_result() {
+    try_all(0..SWEEP);
+}
+
+fn try_all(numbers: Range<u64>) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
     let paths: Vec<PathBuf> = discover(&[root]).unwrap_or_else(|e| panic!("{e}"));
     let cases: Vec<Case> = paths.iter().filter_map(|path| Case::load(path).ok()).collect();
     assert_eq!(cases.len(), paths.len());
-    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
-    let numbers = match number("REWRIGHT_MUTATION") {
-        Some(one) => one..one + 1,
-        None => 0..number("REWRIGHT_MUTATIONS").unwrap_or(COUNT),
-    };
     let failures: Vec<String> = numbers.into_par_iter().filter_map(|n| try_one(n, &cases)).collect();
     let shown: Vec<&str> = failures.iter().take(5).map(String::as_str).collect();
     assert!(failures.is_empty(), "{} panicked, the first of them:\n{}", failures.len(), shown.join("\n\n"));

@@ -62,6 +62,16 @@ fn case(corpus: &Corpus, number: u64) -> Result<Reached, String> {
 
 #[test]
 fn mutated_inputs_give_results_or_errors() {
+    try_inputs(from_env("REWRIGHT_MUTATIONS").unwrap_or(4_000));
+}
+
+#[test]
+#[ignore = "a sweep: 20000 mutated inputs"]
+fn many_mutated_inputs_give_results_or_errors() {
+    try_inputs(20_000);
+}
+
+fn try_inputs(count: u64) {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(|l| format!("at {l}")).unwrap_or_default();
         let message = format!("{place}: {}", info.payload_as_str().unwrap_or("no message"));
@@ -76,7 +86,7 @@ fn mutated_inputs_give_results_or_errors() {
         }
     }
     let first = from_env("REWRIGHT_MUTATION_SEED").unwrap_or(0);
-    let end = first + from_env("REWRIGHT_MUTATIONS").unwrap_or(20_000);
+    let end = first + count;
     let next = AtomicU64::new(first);
     let failures = Mutex::new(Failures::new());
     let reached = Mutex::new(BTreeMap::<Reached, u64>::new());

@@ -32,14 +32,28 @@ const FILES: [(&str, &str, &[u32]); 13] = [
     ("mixed", include_str!("unsound/mixed.ron"), &[47, 55, 56, 57]),
 ];
 
+/// A normal run checks one rule of each eight.
+const PART: usize = 8;
+
 #[test]
+fn no_wrong_rule_is_proved_and_few_are_held_of_a_part() {
+    check_each(PART);
+}
+
+#[test]
+#[ignore = "a sweep: all wrong rules"]
 fn no_wrong_rule_is_proved_and_few_are_held() {
+    check_each(1);
+}
+
+/// Checks the first one of each `step` rules of each file.
+fn check_each(step: usize) {
     let mut count = 0;
     let (mut all_held, mut all_known) = (Vec::new(), Vec::new());
     for (file, text, known) in FILES {
         let rules = parse_rules(text, file).unwrap_or_else(|e| panic!("{e}"));
         count += rules.len();
-        for rule in &rules {
+        for rule in rules.iter().step_by(step) {
             let parsed = rule.parse().unwrap_or_else(|e| panic!("{e}"));
             let found = check(&parsed);
             match found.verdict() {
@@ -48,7 +62,8 @@ fn no_wrong_rule_is_proved_and_few_are_held() {
                 verdict => panic!("{}: {verdict:?}: {found}", rule.entry.def.name),
             }
         }
-        all_known.extend(known.iter().map(|number| format!("{file}-{number:02}")));
+        let is_chosen = |number: &&u32| (**number as usize - 1).is_multiple_of(step);
+        all_known.extend(known.iter().filter(is_chosen).map(|number| format!("{file}-{number:02}")));
     }
     assert_eq!(all_held, all_known, "rules that are held");
     assert_eq!(count, 379);
