@@ -1,0 +1,200 @@
+//! Calls: compiles the function of a program for the arrays of a call, and keeps it for later calls.
+
+use crate::inputs::InputKind;
+use crate::statements::{InputFacts, Lowered, Statements};
+use indexmap::IndexMap;
+use rewright::exec::{Arg, Backend, Options};
+use rewright::lowering::exec::LowerError;
+use rewright::rewrites::PipelineError;
+use rewright::{
+    Array, Datum, Diagnostics, EvalError, Executable, NoObserver, Pipeline, RewriteError, Type, rewrites, target_of,
+};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The most functions that a program keeps.
+const KEPT: usize = 16;
+
+/// The error of a call.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// An error of the program, or of what it does with the arrays, with its place.
+    #[error("{0}")]
+    Statement(Diagnostics),
+    /// The default pipeline can't be made.
+    #[error(transparent)]
+    Pipeline(#[from] PipelineError),
+    /// A rewrite failed.
+    #[error(transparent)]
+    Rewrite(#[from] RewriteError),
+    /// There is no kernel.
+    #[error(transparent)]
+    Lower(#[from] LowerError),
+    /// An error at run time, such as a position out of bounds.
+    #[error("{0}")]
+    Call(EvalError),
+}
+
+impl From<Diagnostics> for Error {
+    fn from(errors: Diagnostics) -> Self {
+        Error::Statement(errors)
+    }
+}
+
+/// The compiled functions of a program, the latest ones last.
+#[derive(Default)]
+pub(crate) struct Cache(Mutex<Vec<(Vec<Key>, Arc<Compiled>)>>);
+
+impl std::fmt::Debug for Cache {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).len();
+        write!(f, "{kept} functions")
+    }
+}
+
+/// The facts about an argument on which its function depends.
+#[derive(Debug)]
+enum Key {
+    Type(Type),
+    /// The elements of positions, and the values of scalars.
+    Value(Datum),
+}
+
+impl Key {
+    fn of(value: &Datum, kind: InputKind) -> Key {
+        match (kind, value) {
+            (InputKind::Positions { .. } | InputKind::Scalar, value) => Key::Value(value.clone()),
+            (_, value) => Key::Type(value.ty()),
+        }
+    }
+    fn fits(&self, value: &Datum) -> bool {
+        match self {
+            Key::Type(ty) => *ty == value.ty(),
+            Key::Value(own) => own.ty() == value.ty() && own.to_array().same_bits(&value.to_array()),
+        }
+    }
+}
+
+/// A compiled function.
+struct Compiled {
+    executable: Executable,
+    results: Vec<String>,
+}
+
+impl Statements {
+    /// Calls the program with these arrays and scalars. Returns the values of all names that no later
+    /// statement reads.
+    ///
+    /// # Errors
+    ///
+    /// Errors in the program and its arguments, with their places, and errors at run time.
+    pub fn call(&self, args: &[(&str, Arg<'_>)]) -> Result<IndexMap<String, Datum>, Error> {
+        self.call_on(Backend::Auto, args)
+    }
+
+    /// As [`call`](Statements::call), on a backend.
+    ///
+    /// # Errors
+    ///
+    /// As `call`.
+    pub fn call_on(&self, backend: Backend, args: &[(&str, Arg<'_>)]) -> Result<IndexMap<String, Datum>, Error> {
+        let mut given: IndexMap<String, InputFacts> = IndexMap::new();
+        for (name, arg) in args {
+            let name = name.replace('\'', "′");
+            let keeps = match self.inputs().get(&name).map(|input| input.kind) {
+                Some(InputKind::Positions { .. } | InputKind::Scalar) | None => true,
+                Some(InputKind::Array { .. }) => false,
+            };
+            let facts = match arg {
+                Arg::Scalar(scalar) => InputFacts::Value(Datum::Scalar(*scalar)),
+                Arg::Array(array) => InputFacts::Value(Datum::Array((*array).clone())),
+                Arg::View(view) if keeps => InputFacts::Value(Datum::Array(view.to_array())),
+                Arg::View(view) => {
+                    let dims: Vec<_> = view.shape().iter().map(|&n| rewright::Dim::Const(n as u64)).collect();
+                    InputFacts::Type(Type::array(view.dtype(), dims))
+                }
+                Arg::Styled(styled) => InputFacts::Value(Datum::Styled(Arc::clone(styled))),
+            };
+            given.insert(name, facts);
+        }
+        let compiled = self.compiled(backend, &given)?;
+        let mut lent = Vec::new();
+        for name in self.inputs().keys() {
+            let found = args.iter().find(|(own, _)| own.replace('\'', "′") == *name);
+            lent.extend(found.map(|(_, arg)| arg.clone()));
+        }
+        let results = compiled.executable.call(&lent).map_err(Error::Call)?;
+        Ok(compiled.results.iter().cloned().zip(results).collect())
+    }
+
+    fn compiled(&self, backend: Backend, given: &IndexMap<String, InputFacts>) -> Result<Arc<Compiled>, Error> {
+        let lookup = |facts: &InputFacts| match facts {
+            InputFacts::Value(value) => value.clone(),
+            InputFacts::Type(ty) => empty_of(ty),
+        };
+        let values: Vec<Datum> = self.inputs().keys().filter_map(|name| given.get(name)).map(lookup).collect();
+        let is_whole = values.len() == self.inputs().len() && given.len() == values.len();
+        if is_whole && backend == Backend::Auto {
+            let mut kept = self.compiled.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let fits = |keys: &Vec<Key>| keys.iter().zip(&values).all(|(key, value)| key.fits(value));
+            if let Some(found) = kept.iter().position(|(keys, _)| fits(keys)) {
+                let entry = kept.remove(found);
+                let compiled = Arc::clone(&entry.1);
+                kept.push(entry);
+                return Ok(compiled);
+            }
+        }
+        let lowered = self.lowered(given).map_err(|error| Error::Statement(error.into_errors()))?;
+        let results = lowered.results.clone();
+        let compiled = Arc::new(Compiled { executable: compile(lowered, backend)?, results });
+        if backend == Backend::Auto {
+            let kinds = self.inputs().values().map(|input| input.kind);
+            let keys = values.iter().zip(kinds).map(|(value, kind)| Key::of(value, kind)).collect();
+            let mut kept = self.compiled.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if kept.len() >= KEPT {
+                kept.remove(0);
+            }
+            kept.push((keys, Arc::clone(&compiled)));
+        }
+        Ok(compiled)
+    }
+}
+
+/// An array of a type, of which only the type counts.
+fn empty_of(ty: &Type) -> Datum {
+    let shape: Vec<usize> = ty
+        .dims()
+        .iter()
+        .map(|dim| if let rewright::Dim::Const(n) = dim { usize::try_from(*n).unwrap_or(0) } else { 0 })
+        .collect();
+    let zero = rewright::Scalar::zero(ty.dtype());
+    let one = Array::full(zero, &vec![1; shape.len()]).and_then(|one| one.broadcast(&shape));
+    Datum::from(
+        one.unwrap_or_else(|| Array::from_fn(ty.dtype(), &[0], |_| zero).unwrap_or(Array::Bool(Default::default()))),
+    )
+}
+
+/// Optimizes and compiles the function of a program.
+pub(crate) fn compile(mut lowered: Lowered, backend: Backend) -> Result<Executable, Error> {
+    let options =
+        rewrites::Options { target: target_of(backend), liberties: lowered.liberties, ..rewrites::Options::default() };
+    Pipeline::by_default()?.run(&mut lowered.module, &options, &mut NoObserver)?;
+    let options = Options { backend, threads: lowered.threads, ..Options::default() };
+    Ok(Executable::compile(&lowered.module, lowered.func, options)?)
+}
+
+/// Runs a program once.
+///
+/// ```
+/// use rewright::ndarray::array;
+/// let x = array![1.0, 2.0, 4.0];
+/// let results = rewright_index::eval("y[i] := x[i+1] - x[i]", &[("x", (&x).into())])?;
+/// assert_eq!(results["y"].to_string(), "[1. 2.]");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// Errors in the program and its arguments, with their places, and errors at run time.
+pub fn eval(text: &str, args: &[(&str, Arg<'_>)]) -> Result<IndexMap<String, Datum>, Error> {
+    Statements::parse(text)?.call(args)
+}

@@ -1,0 +1,118 @@
+//! The inputs of a program: names that it reads before it assigns them.
+
+use crate::nest::{Nest, Node, Size, Source, Term};
+use crate::syntax::Assign;
+use indexmap::IndexMap;
+use rewright::Loc;
+
+/// The kind of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputKind {
+    /// An array of integers, whose elements are positions.
+    Positions {
+        /// The number of dims.
+        rank: usize,
+    },
+    /// Another array.
+    Array {
+        /// The number of dims.
+        rank: usize,
+    },
+    /// A scalar.
+    Scalar,
+}
+
+/// An input of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// Its kind.
+    pub kind: InputKind,
+    /// The place of its first use.
+    pub loc: Loc,
+}
+
+/// The inputs of statements, in the order of their first use.
+pub(crate) fn inputs(nests: &[Nest]) -> IndexMap<String, Input> {
+    let mut found: IndexMap<String, Input> = IndexMap::new();
+    let mut assigned: Vec<&str> = Vec::new();
+    for nest in nests {
+        let mut own = IndexMap::new();
+        of_nest(nest, &mut own);
+        for (name, input) in own {
+            if assigned.contains(&name.as_str()) {
+                continue;
+            }
+            let entry = found.entry(name).or_insert(input);
+            // Positions are arrays, too.
+            if matches!(input.kind, InputKind::Positions { .. }) {
+                entry.kind = input.kind;
+            }
+        }
+        assigned.push(&nest.target.name);
+    }
+    found
+}
+
+fn of_nest(nest: &Nest, found: &mut IndexMap<String, Input>) {
+    let positions: Vec<usize> = nest
+        .accesses
+        .iter()
+        .flat_map(|access| access.dims.iter().flat_map(|along| along.form.gathers.iter().map(|(inner, _)| *inner)))
+        .chain(nest.target.dims.iter().flatten().flat_map(|write| match write {
+            crate::nest::Write::At(along) => along.form.gathers.iter().map(|(inner, _)| *inner).collect(),
+            _ => Vec::new(),
+        }))
+        .collect();
+    let mut sizes: Vec<(&Size, Loc)> = Vec::new();
+    let mut add = |name: &str, kind: InputKind, loc: Loc| {
+        if name.is_empty() {
+            return;
+        }
+        let entry = found.entry(name.to_string()).or_insert(Input { kind, loc });
+        if matches!(kind, InputKind::Positions { .. }) || entry.kind == InputKind::Scalar {
+            entry.kind = kind;
+        }
+    };
+    for (number, access) in nest.accesses.iter().enumerate() {
+        let rank = access.dims.len();
+        match &access.source {
+            Source::Array(name) if positions.contains(&number) => add(name, InputKind::Positions { rank }, access.loc),
+            Source::Array(name) => add(name, InputKind::Array { rank }, access.loc),
+            Source::Range(lo, hi) => sizes.extend([(lo, access.loc), (hi, access.loc)]),
+            Source::Filled(_, extents) => sizes.extend(extents.iter().map(|size| (size, access.loc))),
+        }
+        for along in &access.dims {
+            sizes.push((&along.form.offset, along.loc));
+            sizes.extend(along.form.terms.iter().chain(&along.form.gathers).map(|(_, size)| (size, along.loc)));
+            if let crate::nest::Boundary::Pad(Some((lo, hi))) = &along.boundary {
+                sizes.extend([(lo, along.loc), (hi, along.loc)]);
+            }
+        }
+    }
+    sizes.extend(nest.given.iter().flat_map(|given| [(&given.lo, given.loc), (&given.hi, given.loc)]));
+    let mut nodes: Vec<&Node> = Vec::new();
+    for node in [Some(&nest.body), nest.finish.as_ref(), nest.init.as_ref(), nest.pad.as_ref()].into_iter().flatten() {
+        node.walk(&mut |node| nodes.push(node));
+    }
+    for node in nodes {
+        match &node.term {
+            Term::Scalar(name) => add(name, InputKind::Scalar, node.loc),
+            Term::Size(size) => sizes.push((size, node.loc)),
+            _ => {}
+        }
+    }
+    while let Some((size, loc)) = sizes.pop() {
+        match size {
+            Size::Scalar(name, loc) => add(name, InputKind::Scalar, *loc),
+            // Its rank is this at least.
+            Size::First(name, dim) | Size::Extent(name, dim) => add(name, InputKind::Array { rank: dim + 1 }, loc),
+            Size::Add(parts) | Size::Multiply(parts) | Size::FloorDivide(parts) => {
+                sizes.extend([(&parts.0, loc), (&parts.1, loc)]);
+            }
+            Size::Int(_) => {}
+        }
+    }
+    if nest.target.dims.is_none() && !matches!(nest.target.assign, Assign::New | Assign::Store) {
+        add(&nest.target.name, InputKind::Scalar, nest.target.loc);
+    }
+}

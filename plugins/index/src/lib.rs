@@ -1,0 +1,54 @@
+//! Index notation: statements such as `C[i, k] := A[i, j] * B[j, k]` become fused array expressions.
+//!
+//! ```text
+//!  text ──token──> tokens ──parse──> syntax tree ──resolve──> nest ──ranges──> ranges
+//!                                         │                     │                 │
+//!                                       print                   └─── translate ───┘
+//!                                                                       │
+//!                                       call <── Executable <── arrayexpr in a Function
+//! ```
+//!
+//! | module | makes | of |
+//! |---|---|---|
+//! | `token` | tokens with their places | a text |
+//! | `parse` | the syntax tree ([`syntax`]), as it is written | tokens |
+//! | `resolve` | a `nest`: index variables, accesses, a tree of scalar operations | a statement |
+//! | `known` | values of sizes | extents, first indices and scalars |
+//! | `ranges` | the range of each index, and how each access is checked | a nest and the known facts |
+//! | `write_map` | whether two points write one element | the ranges |
+//! | `translate` | instructions, one `arrayexpr` for the loops | all of these |
+//! | `statements` | a function | a program, and types or arrays |
+//! | `call` | results | a program and arrays |
+//!
+//! Nothing is implicit behind the nest: positions are sums with their boundary modes, every reduction has its
+//! indices, and each place of an error is that of the text.
+//!
+//! - [`Statements`]: a program, to be called often; [`eval`] runs one once.
+//! - [`Statements::lower`]: the function of a program, for inputs with symbolic or known extents.
+//!
+//! `docs/index-notation.md` in the repository teaches the notation.
+
+#![forbid(unsafe_code)]
+
+mod call;
+mod explain;
+mod functions;
+mod inputs;
+mod known;
+mod nest;
+mod parse;
+mod print;
+mod ranges;
+mod resolve;
+mod settings;
+mod statements;
+mod symbols;
+pub mod syntax;
+mod token;
+mod translate;
+mod write_map;
+
+pub use call::{Error, eval};
+pub use inputs::{Input, InputKind};
+pub use parse::parse;
+pub use statements::{InputFacts, Lowered, Statements};

@@ -1,0 +1,243 @@
+//! Positions: boundary modes, sums of indices times sizes, elements of integer arrays, and sizes.
+
+use super::{Meaning, Resolver};
+use crate::nest::{Access, Along, Boundary, Form, Node, Size, Source, Term};
+use crate::parse::{Parsed, error};
+use crate::syntax::{Binary, Expr, ExprKind, Position, Unary};
+use rewright::{Literal, Loc};
+
+const NOT_LINEAR: &str = "positions are sums of indices times integers and of elements of integer arrays; compute another one \
+                          in a block: `{ p = i*j; A[p] }`";
+
+impl Resolver<'_> {
+    /// Adds the access of `A[i, j]`; returns its number.
+    pub(super) fn access(&mut self, array: &Expr, positions: &[Position], loc: Loc) -> Parsed<usize> {
+        let (source, name) = self.source(array, loc)?;
+        let mut dims = Vec::new();
+        for (dim, position) in positions.iter().enumerate() {
+            if let Some(word) = &position.dim {
+                return error(
+                    format!("dims have no names, so `{word}` is none"),
+                    word.loc,
+                    "write the positions in order",
+                );
+            }
+            dims.push(self.along(&name, dim, &position.expr)?);
+        }
+        match &source {
+            Source::Range(..) if dims.len() != 1 => return error("a range has one position", loc, ""),
+            Source::Filled(_, extents) if dims.len() != extents.len() => {
+                return error(format!("this array has {} dims and {} positions", extents.len(), dims.len()), loc, "");
+            }
+            _ => {}
+        }
+        self.accesses.push(Access { source, dims, loc, is_write: false });
+        Ok(self.accesses.len() - 1)
+    }
+
+    /// The array of an access, and its name; the name is empty if it has none.
+    fn source(&mut self, array: &Expr, loc: Loc) -> Parsed<(Source, String)> {
+        match &array.kind {
+            ExprKind::Name(name) => match self.meaning(name) {
+                Some(_) => {
+                    error(format!("`{name}` is no array"), array.loc, "an index or a name of a block has no positions")
+                }
+                None => Ok((Source::Array(name.clone()), name.clone())),
+            },
+            ExprKind::Range(..) => {
+                let (lo, hi) = self.range(array)?;
+                Ok((Source::Range(lo, hi), String::new()))
+            }
+            ExprKind::Call(function, args, false) => match &function.kind {
+                ExprKind::Name(f) if matches!(f.as_str(), "ones" | "zeros") => {
+                    let extents = args.iter().map(|arg| self.size(arg)).collect::<Parsed<Vec<_>>>()?;
+                    Ok((Source::Filled(if f == "ones" { 1.0 } else { 0.0 }, extents), String::new()))
+                }
+                _ => error("this is no array", array.loc, "read an array by name, a range, `ones(n)` or `zeros(n)`"),
+            },
+            ExprKind::Read(..) => {
+                let help = "there are no arrays of arrays: make one array of more dims and write `C[i, j]`";
+                error("an element of an array has no positions", loc, help)
+            }
+            ExprKind::Field(..) => {
+                error("elements have no fields", array.loc, "pass each field as an array of its own")
+            }
+            _ => error("this is no array", array.loc, "read an array by name"),
+        }
+    }
+
+    /// A position along a dim.
+    pub(super) fn along(&mut self, array: &str, dim: usize, expr: &Expr) -> Parsed<Along> {
+        let call = match &expr.kind {
+            ExprKind::Call(function, args, false) => match &function.kind {
+                ExprKind::Name(f) => Some((f.as_str(), &args[..])),
+                _ => None,
+            },
+            _ => None,
+        };
+        let (boundary, inner) = match call {
+            Some(("mod", [inner])) => (Boundary::Wrap, inner),
+            Some(("clamp", [inner])) => (Boundary::Clamp, inner),
+            Some(("pad", [inner])) => (Boundary::Pad(None), inner),
+            Some(("pad", [inner, both])) => {
+                let size = self.size(both)?;
+                (Boundary::Pad(Some((size.clone(), size))), inner)
+            }
+            Some(("pad", [inner, lo, hi])) => (Boundary::Pad(Some((self.size(lo)?, self.size(hi)?))), inner),
+            Some((f @ ("mod" | "clamp" | "pad"), args)) => {
+                let help = "write `mod(i)`, `clamp(i)`, `pad(i, 2)` or `pad(i, 2, 3)`";
+                return error(format!("`{f}` of a position with {} arguments", args.len()), expr.loc, help);
+            }
+            _ => (Boundary::Inside, expr),
+        };
+        let is_plain = match &inner.kind {
+            ExprKind::Name(name) => matches!(self.meaning(name), Some(Meaning::Index(_))),
+            _ => false,
+        };
+        let form = self.form(array, dim, inner)?;
+        Ok(Along { form, boundary, loc: expr.loc, is_plain })
+    }
+
+    fn form(&mut self, array: &str, dim: usize, expr: &Expr) -> Parsed<Form> {
+        let constant = |size| Ok(Form::constant(size));
+        let loc = expr.loc;
+        match &expr.kind {
+            ExprKind::Name(name) if name == "end" && !array.is_empty() => constant(Size::last(array, dim)),
+            ExprKind::Name(name) if name == "begin" && !array.is_empty() => constant(Size::First(array.into(), dim)),
+            ExprKind::Name(name) => match self.meaning(name) {
+                Some(Meaning::Index(index)) => {
+                    self.finishes(index, name, loc)?;
+                    Ok(Form { terms: vec![(index, Size::Int(1))], ..Form::constant(Size::Int(0)) })
+                }
+                Some(Meaning::Local(local)) => {
+                    let node = Node { term: Term::Local(local), loc };
+                    Ok(Form { computed: Some(Box::new(node)), ..Form::constant(Size::Int(0)) })
+                }
+                None => error(format!("`{name}` is no index here"), loc, &format!("write `${name}` for a scalar")),
+            },
+            ExprKind::Number(Literal::Int(n)) => match i64::try_from(*n) {
+                Ok(n) => constant(Size::Int(n)),
+                Err(_) => error("this position is too large", loc, ""),
+            },
+            ExprKind::Number(_) => error("a position is an integer", loc, "write it without a fraction"),
+            ExprKind::Outer(inner) => constant(self.outer_size(inner)?),
+            ExprKind::Unary(Unary::Plus, inner) => self.form(array, dim, inner),
+            ExprKind::Unary(Unary::Negate, inner) => {
+                let form = self.form(array, dim, inner)?;
+                scaled(form, Size::Int(-1), loc)
+            }
+            ExprKind::Binary(op @ (Binary::Add | Binary::Subtract), left, right) => {
+                let (left, right) = (self.form(array, dim, left)?, self.form(array, dim, right)?);
+                let right = if *op == Binary::Subtract { scaled(right, Size::Int(-1), loc)? } else { right };
+                sum(left, right, loc)
+            }
+            ExprKind::Binary(Binary::Multiply, left, right) => {
+                let (left, right) = (self.form(array, dim, left)?, self.form(array, dim, right)?);
+                match (left.is_constant(), right.is_constant()) {
+                    (true, _) => scaled(right, left.offset, loc),
+                    (_, true) => scaled(left, right.offset, loc),
+                    _ => error("a position is no product of two indices", loc, NOT_LINEAR),
+                }
+            }
+            ExprKind::Binary(op, ..) => error(format!("a position has no `{}`", op.printed().0), loc, NOT_LINEAR),
+            ExprKind::Read(gathered, positions) => {
+                if !matches!(gathered.kind, ExprKind::Name(_)) {
+                    return error("positions are read from an array by name", gathered.loc, "");
+                }
+                let access = self.access(gathered, positions, loc)?;
+                Ok(Form { gathers: vec![(access, Size::Int(1))], ..Form::constant(Size::Int(0)) })
+            }
+            ExprKind::Call(function, ..) => match &function.kind {
+                ExprKind::Name(f) if matches!(f.as_str(), "mod" | "clamp" | "pad") => {
+                    let help = format!("write `{f}` around the whole position");
+                    error(format!("`{f}` is the outermost part of a position"), loc, &help)
+                }
+                _ => error("a position calls no function", loc, NOT_LINEAR),
+            },
+            ExprKind::Tuple(_) => error("a tuple is no position", loc, "separate positions by `,`"),
+            ExprKind::All => {
+                error("`:` is no position here", loc, "elements are numbers: write an index, and sum over it")
+            }
+            _ => error("this is no position", loc, NOT_LINEAR),
+        }
+    }
+
+    /// A value from outside of the loops, as a size.
+    fn outer_size(&mut self, expr: &Expr) -> Parsed<Size> {
+        match &expr.kind {
+            ExprKind::Name(name) => Ok(Size::Scalar(name.clone(), expr.loc)),
+            _ => self.size(expr),
+        }
+    }
+
+    /// A size: integers, scalars and extents, with `+`, `-`, `*` and `//`.
+    pub(super) fn size(&mut self, expr: &Expr) -> Parsed<Size> {
+        const SIZES: &str = "write a number, a scalar or `size(A, 0)`";
+        match &expr.kind {
+            ExprKind::Number(Literal::Int(n)) => match i64::try_from(*n) {
+                Ok(n) => Ok(Size::Int(n)),
+                Err(_) => error("this size is too large", expr.loc, ""),
+            },
+            ExprKind::Number(_) => error("a size is an integer", expr.loc, ""),
+            ExprKind::Name(name) => match self.meaning(name) {
+                Some(_) => {
+                    let help = "ranges are rectangular: use numbers, scalars and extents";
+                    error(format!("`{name}` is an index, and no size"), expr.loc, help)
+                }
+                None => Ok(Size::Scalar(name.clone(), expr.loc)),
+            },
+            ExprKind::Outer(inner) => self.outer_size(inner),
+            ExprKind::Unary(Unary::Plus, inner) => self.size(inner),
+            ExprKind::Unary(Unary::Negate, inner) => Ok(self.size(inner)?.multiply(Size::Int(-1))),
+            ExprKind::Binary(op, left, right) => {
+                let (left, right) = (self.size(left)?, self.size(right)?);
+                match op {
+                    Binary::Add => Ok(left.add(right)),
+                    Binary::Subtract => Ok(left.add(right.multiply(Size::Int(-1)))),
+                    Binary::Multiply => Ok(left.multiply(right)),
+                    Binary::FloorDivide => Ok(Size::FloorDivide(Box::new((left, right)))),
+                    _ => error(
+                        format!("a size has no `{}`", op.printed().0),
+                        expr.loc,
+                        "sizes have `+`, `-`, `*` and `//`",
+                    ),
+                }
+            }
+            ExprKind::Call(function, args, false) => match (&function.kind, &args[..]) {
+                (ExprKind::Name(f), [array, dim]) if f == "size" => {
+                    let (array, dim) = self.dim_of(array, dim)?;
+                    Ok(Size::Extent(array, dim))
+                }
+                _ => error("this is no size", expr.loc, SIZES),
+            },
+            _ => error("this is no size", expr.loc, SIZES),
+        }
+    }
+}
+
+fn scaled(form: Form, by: Size, loc: Loc) -> Parsed<Form> {
+    if form.computed.is_some() && by != Size::Int(1) {
+        return error("a computed position is a name alone", loc, "compute the whole position in the block");
+    }
+    Ok(Form {
+        terms: form.terms.into_iter().map(|(index, c)| (index, c.multiply(by.clone()))).collect(),
+        gathers: form.gathers.into_iter().map(|(access, c)| (access, c.multiply(by.clone()))).collect(),
+        computed: form.computed,
+        offset: form.offset.multiply(by),
+    })
+}
+
+fn sum(mut left: Form, right: Form, loc: Loc) -> Parsed<Form> {
+    if left.computed.is_some() || right.computed.is_some() {
+        return error("a computed position is a name alone", loc, "compute the whole position in the block");
+    }
+    for (index, c) in right.terms {
+        match left.terms.iter_mut().find(|(own, _)| *own == index) {
+            Some((_, own)) => *own = std::mem::replace(own, Size::Int(0)).add(c),
+            None => left.terms.push((index, c)),
+        }
+    }
+    left.gathers.extend(right.gathers);
+    left.offset = left.offset.add(right.offset);
+    Ok(left)
+}

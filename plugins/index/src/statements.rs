@@ -1,0 +1,333 @@
+//! Programs of statements: reads a text once, then makes functions of it for the arrays of each call.
+
+use crate::explain::explain;
+use crate::inputs::{Input, InputKind, inputs};
+use crate::known::{Known, KnownArray, KnownScalar};
+use crate::nest::Nest;
+use crate::parse::parse;
+use crate::ranges::{NoRanges, infer};
+use crate::resolve::resolve;
+use crate::settings::Options;
+use crate::syntax::{Line, Program};
+use crate::translate::{Refusal, translate};
+use crate::{call, symbols};
+use indexmap::IndexMap;
+use rewright::expr::SymExpr;
+use rewright::{
+    Array, DType, Datum, Diagnostic, Diagnostics, Dim, FuncBuilder, Liberties, Module, Name, Scalar, Type, Value,
+};
+use std::num::NonZeroU32;
+
+/// A program of statements.
+///
+/// ```
+/// use rewright::ndarray::array;
+/// use rewright_index::Statements;
+///
+/// let product = Statements::parse("C[i, k] := A[i, j] * B[j, k]")?;
+/// let (a, b) = (array![[1.0, 2.0], [3.0, 4.0]], array![[1.0, 0.0], [0.0, 2.0]]);
+/// let results = product.call(&[("A", (&a).into()), ("B", (&b).into())])?;
+/// assert_eq!(results["C"].to_string(), "[[1. 4.]\n [3. 8.]]");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Statements {
+    pub(crate) name: String,
+    pub(crate) text: String,
+    program: Program,
+    nests: Vec<Nest>,
+    options: Options,
+    inputs: IndexMap<String, Input>,
+    pub(crate) compiled: call::Cache,
+}
+
+/// The facts that are given about an input.
+#[derive(Clone, Debug)]
+pub enum InputFacts {
+    /// A value.
+    Value(Datum),
+    /// A type. Its dims may be symbols.
+    Type(Type),
+}
+
+/// The function of a program.
+#[derive(Debug)]
+pub struct Lowered {
+    /// A module with one function.
+    pub module: Module,
+    /// The name of the function.
+    pub func: Name,
+    /// The names of its parameters.
+    pub params: Vec<String>,
+    /// The names of its results.
+    pub results: Vec<String>,
+    /// The first index of each dim of each result.
+    pub origins: Vec<Vec<i64>>,
+    /// The liberties that the program grants.
+    pub liberties: Liberties,
+    /// The most threads; `None` for all.
+    pub threads: Option<NonZeroU32>,
+    /// The ranges of each statement, their sources, and how reads are checked.
+    pub explanation: String,
+    /// Warnings: explicit ranges that shrink.
+    pub warnings: Vec<String>,
+}
+
+/// The reason why there is no function.
+pub(crate) enum NotLowered {
+    Wrong(Diagnostics),
+    /// Only the arrays of a call decide it.
+    Undecided(Diagnostics),
+}
+
+impl NotLowered {
+    pub(crate) fn into_errors(self) -> Diagnostics {
+        match self {
+            NotLowered::Wrong(errors) | NotLowered::Undecided(errors) => errors,
+        }
+    }
+}
+
+impl Statements {
+    /// Reads a program.
+    ///
+    /// # Errors
+    ///
+    /// The first error of each statement, with its place.
+    pub fn parse(text: &str) -> Result<Statements, Diagnostics> {
+        Statements::parse_named(text, "statement")
+    }
+
+    /// Reads the program of a file of this name.
+    ///
+    /// # Errors
+    ///
+    /// The first error of each statement, with its place.
+    pub fn parse_named(text: &str, name: &str) -> Result<Statements, Diagnostics> {
+        let program = parse(text, name)?;
+        let mut errors = Diagnostics::new(name, text);
+        let mut options = Options::default();
+        let mut nests: Vec<Nest> = Vec::new();
+        for line in &program.lines {
+            match line {
+                Line::Set(settings) => {
+                    for setting in settings {
+                        let is_late =
+                            matches!(setting.key.text.as_str(), "one_based" | "zero_based") && !nests.is_empty();
+                        if is_late {
+                            let error = Diagnostic::new("the first index is the same in all statements of a program");
+                            errors.push(error.at(setting.key.loc).help("write this line first"));
+                        } else if let Err(error) = options.apply(setting, true) {
+                            errors.push(*error);
+                        }
+                    }
+                }
+                Line::Statement(statement) => match resolve(statement, &options) {
+                    Ok(nest) => nests.push(nest),
+                    Err(error) => errors.push(*error),
+                },
+            }
+        }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let inputs = inputs(&nests);
+        let statements = Statements {
+            name: name.to_string(),
+            text: text.to_string(),
+            program,
+            nests,
+            options,
+            inputs,
+            compiled: call::Cache::default(),
+        };
+        Ok(statements)
+    }
+
+    /// The syntax tree.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The inputs, in the order of their first use.
+    pub fn inputs(&self) -> &IndexMap<String, Input> {
+        &self.inputs
+    }
+
+    /// The types of the inputs with symbolic extents. Arrays and scalars are `f64`, positions `i64`.
+    pub fn symbolic_types(&self) -> IndexMap<String, Type> {
+        let extents = symbols::extents(&self.nests, &self.inputs, self.options.base());
+        let ty = |(name, input): (&String, &Input)| {
+            let dims: Vec<Dim> = extents.get(name).into_iter().flatten().map(crate::translate::dim_of).collect();
+            let ty = match input.kind {
+                InputKind::Scalar => Type::scalar(DType::F64),
+                InputKind::Array { .. } => Type::array(DType::F64, dims),
+                InputKind::Positions { .. } => Type::array(DType::I64, dims),
+            };
+            (name.clone(), ty)
+        };
+        self.inputs.iter().map(ty).collect()
+    }
+
+    /// The function of the program for inputs of these types, whose dims may be symbols.
+    ///
+    /// # Errors
+    ///
+    /// Errors in the program, and questions that only the arrays of a call can answer.
+    pub fn lower(&self, types: &IndexMap<String, Type>) -> Result<Lowered, Diagnostics> {
+        let given = types.iter().map(|(name, ty)| (name.clone(), InputFacts::Type(ty.clone()))).collect();
+        self.lowered(&given).map_err(NotLowered::into_errors)
+    }
+
+    /// The function of the program for these arrays and scalars. Their extents are constants in it.
+    ///
+    /// # Errors
+    ///
+    /// Errors in the program, and in what it does with these arrays.
+    pub fn lower_for(&self, values: &IndexMap<String, Datum>) -> Result<Lowered, Diagnostics> {
+        let given = values.iter().map(|(name, value)| (name.clone(), InputFacts::Value(value.clone()))).collect();
+        self.lowered(&given).map_err(NotLowered::into_errors)
+    }
+
+    fn errors(&self, error: Diagnostic) -> Diagnostics {
+        let mut errors = Diagnostics::new(&self.name, &self.text);
+        errors.push(error);
+        errors
+    }
+
+    pub(crate) fn lowered(&self, given: &IndexMap<String, InputFacts>) -> Result<Lowered, NotLowered> {
+        let wrong = |error: Diagnostic| NotLowered::Wrong(self.errors(error));
+        if let Some(name) = given.keys().find(|name| !self.inputs.contains_key(*name)) {
+            let list: Vec<String> = self.inputs.keys().map(|name| format!("`{name}`")).collect();
+            let is_index = self.nests.iter().any(|nest| nest.indices.iter().any(|index| index.name == **name));
+            let help = match is_index {
+                true => format!("`{name}` is an index; write `${name}` for a scalar"),
+                false => format!("its inputs are {}", list.join(", ")),
+            };
+            return Err(wrong(Diagnostic::new(format!("the program has no input `{name}`")).help(help)));
+        }
+        let mut known = Known { base: self.options.base(), ..Known::default() };
+        let mut params: Vec<(&str, Type)> = Vec::new();
+        for (name, input) in &self.inputs {
+            let Some(value) = given.get(name) else {
+                let error = Diagnostic::new(format!("`{name}` is not given")).at(input.loc);
+                return Err(wrong(error.help("pass it, or assign it above")));
+            };
+            let ty = self.input(name, input, value, &mut known).map_err(|error| wrong(*error))?;
+            params.push((name, ty));
+        }
+        let func = "statements";
+        let mut build = FuncBuilder::new(func, &params, Vec::new());
+        let mut values: IndexMap<String, Value> = IndexMap::new();
+        for (n, (name, _)) in params.iter().enumerate() {
+            values.insert((*name).to_string(), build.param(n));
+        }
+        let (mut explanation, mut warnings) = (String::new(), Vec::new());
+        let mut results: IndexMap<String, Value> = IndexMap::new();
+        for nest in &self.nests {
+            let ranges = infer(nest, &known, &self.text).map_err(|error| match error {
+                NoRanges::Wrong(error) => NotLowered::Wrong(self.errors(*error)),
+                NoRanges::Undecided(error) => NotLowered::Undecided(self.errors(*error)),
+            })?;
+            explanation.push_str(&explain(nest, &ranges, &known, &self.text));
+            warnings.extend(ranges.warnings.iter().cloned());
+            let made = translate(&mut build, &values, nest, &ranges, &known).map_err(|refusal| match refusal {
+                Refusal::Wrong(error) => NotLowered::Wrong(self.errors(*error)),
+                Refusal::Undecided(error) => NotLowered::Undecided(self.errors(*error)),
+            })?;
+            let name = &nest.target.name;
+            let dtype = build.func().ty(made.value).dtype();
+            match made.extents {
+                Some(extents) => {
+                    known.scalars.shift_remove(name);
+                    known.arrays.insert(name.clone(), KnownArray { dtype, extents, first: made.first, elements: None });
+                }
+                None => {
+                    known.arrays.shift_remove(name);
+                    known.scalars.insert(name.clone(), KnownScalar { value: None });
+                }
+            }
+            values.insert(name.clone(), made.value);
+            results.shift_remove(name);
+            results.insert(name.clone(), made.value);
+        }
+        // Names that a later statement reads are intermediate.
+        let names: Vec<String> = results.keys().cloned().collect();
+        let is_read_later = |name: &String| {
+            let last = self.nests.iter().rposition(|nest| nest.target.name == *name);
+            last.is_some_and(|last| inputs(&self.nests[last + 1..]).contains_key(name))
+        };
+        let returned: Vec<String> = names.into_iter().filter(|name| !is_read_later(name)).collect();
+        let values: Vec<Value> = returned.iter().map(|name| results[name]).collect();
+        let types = values.iter().map(|value| build.func().ty(*value).clone()).collect();
+        build.ret(values.iter().copied()).map_err(|error| wrong(Diagnostic::from(error)))?;
+        let mut function = build.finish();
+        function.results = types;
+        for (name, value) in returned.iter().zip(&values) {
+            if function.value_name(*value).is_none() && name != "_" {
+                function.set_value_name(*value, Some(Name::new(name)));
+            }
+        }
+        let mut module = Module::new();
+        let name = function.name;
+        module.insert(function);
+        if let Err(errors) = rewright::verify_module(&module) {
+            return Err(wrong(Diagnostic::new(format!("the function is not valid: {errors}"))));
+        }
+        let strict = self.nests.iter().any(|nest| nest.strict);
+        let liberties = if strict { Liberties::empty() } else { Liberties::REASSOCIATE | Liberties::CONTRACT };
+        let origin = |name: &String| known.arrays.get(name).map(|array| array.first.clone()).unwrap_or_default();
+        Ok(Lowered {
+            module,
+            func: name,
+            params: self.inputs.keys().cloned().collect(),
+            origins: returned.iter().map(origin).collect(),
+            results: returned,
+            liberties,
+            threads: self.nests.iter().filter_map(|nest| nest.threads).min(),
+            explanation,
+            warnings,
+        })
+    }
+
+    /// Adds the facts about an input; returns its type.
+    fn input(&self, name: &str, input: &Input, value: &InputFacts, known: &mut Known) -> Result<Type, Box<Diagnostic>> {
+        let refuse = |message: String, help: &str| Err(Box::new(Diagnostic::new(message).at(input.loc).help(help)));
+        let (ty, elements, scalar): (Type, Option<Array>, Option<Scalar>) = match value {
+            InputFacts::Type(ty) => (ty.clone(), None, None),
+            InputFacts::Value(Datum::Scalar(scalar)) => (Type::scalar(scalar.dtype()), None, Some(*scalar)),
+            InputFacts::Value(Datum::Array(array)) => (array.ty(), Some(array.clone()), None),
+            InputFacts::Value(Datum::Styled(styled)) => (styled.ty(), None, None),
+        };
+        if ty.style().is_some() {
+            return refuse(format!("`{name}` is {ty}, and dense arrays are read"), "make it dense: `restyle`");
+        }
+        if ty.is_scalar() {
+            if input.kind != InputKind::Scalar {
+                return refuse(
+                    format!("`{name}` is a number, and read as an array"),
+                    "pass an array, or write `$name`",
+                );
+            }
+            known.scalars.insert(name.to_string(), KnownScalar { value: scalar });
+            return Ok(ty);
+        }
+        let dims: Option<Vec<SymExpr>> = ty.dims().iter().map(|dim| SymExpr::of_dim(*dim)).collect();
+        let Some(extents) = dims else {
+            return refuse(format!("`{name}` is {ty}, and its extents are needed"), "name them: `f64[n]`");
+        };
+        let base = self.options.base();
+        let first = match self.options.origins.get(name) {
+            Some(first) if first.len() == extents.len() => first.clone(),
+            Some(first) => {
+                let message = format!("`{name}` has {} dims, and an origin of {}", extents.len(), first.len());
+                return refuse(message, "state the first index of each dim");
+            }
+            None => vec![base; extents.len()],
+        };
+        let is_int = ty.dtype().is_int();
+        let elements = elements.filter(|_| is_int && matches!(input.kind, InputKind::Positions { .. }));
+        known.arrays.insert(name.to_string(), KnownArray { dtype: ty.dtype(), extents, first, elements });
+        Ok(ty)
+    }
+}

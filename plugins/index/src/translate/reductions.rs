@@ -1,0 +1,125 @@
+//! Reductions: monoids, accumulators and initial values.
+
+use super::level::Item;
+use super::{Made, Translation, refuse, typed};
+use crate::nest::Reducer;
+use rewright::builder::infer_types;
+use rewright::expr::{Body, BodyOp, BodyRef, Combine, Init, Monoid, Reduction};
+use rewright::{Attr, Attrs, DType, Literal, Loc, Op, Scalar, Type};
+
+/// The start of a reduction.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Start {
+    /// A number.
+    Number(Literal),
+    /// The elements of an operand of the instruction, at this dtype.
+    Existing(u32, DType),
+    /// Other elements follow later, so nothing is combined before the first.
+    Identity,
+}
+
+impl Translation<'_, '_, '_> {
+    /// The reduction of a value, and the dtype of its accumulator.
+    pub(super) fn reduction(
+        &self,
+        reducer: Reducer,
+        item: Item,
+        start: Option<Start>,
+        loc: Loc,
+        strict: bool,
+    ) -> Made<(Reduction, DType)> {
+        let term = self.dtype(item, loc)?;
+        let beside = |dtype: DType| match start {
+            Some(Start::Number(literal)) => dtype.promote(literal.dtype_beside(Some(dtype))),
+            Some(Start::Existing(_, own)) => dtype.promote(own),
+            _ => dtype,
+        };
+        let (combine, dtype) = match reducer {
+            Reducer::Builtin(monoid) => {
+                if matches!(monoid, Monoid::Any | Monoid::All) && !term.is_bool() {
+                    let message = format!("`&` and `|` reduce truth values, and this one is {term}");
+                    return refuse(message, loc, "compare it with a number: `x[i] > 0`");
+                }
+                (Combine::Builtin(monoid), beside(monoid.accumulator(term)))
+            }
+            Reducer::Function(op) => {
+                if start.is_none() {
+                    let help = format!("state it: `init=...`, for example the number that `{op}` leaves as it is");
+                    return refuse(format!("a reduction by `{op}` has no initial value of its own"), loc, &help);
+                }
+                let dtype = self.closed(op, beside(term), loc)?;
+                (Combine::Region(self.region(op, dtype, loc)?), dtype)
+            }
+        };
+        let init = match start {
+            None if matches!(reducer, Reducer::Builtin(Monoid::Min | Monoid::Max)) => Init::First,
+            None | Some(Start::Identity) => Init::Identity,
+            Some(Start::Existing(arg, _)) => Init::Existing(vec![arg]),
+            Some(Start::Number(literal)) => {
+                let scalar = match literal {
+                    Literal::Typed(scalar) => Some(scalar.cast(dtype)),
+                    weak => weak.at(dtype),
+                };
+                match scalar {
+                    Some(scalar) => Init::Values(vec![scalar]),
+                    None => return refuse(format!("the initial value {literal} is no value of {dtype}"), loc, ""),
+                }
+            }
+        };
+        let is_free = matches!(reducer, Reducer::Builtin(_)) && !strict;
+        Ok((
+            Reduction {
+                combine,
+                accumulators: vec![dtype],
+                identity: None,
+                init,
+                associative: is_free,
+                commutative: is_free,
+                idempotent: false,
+                loc: Loc::default(),
+            },
+            dtype,
+        ))
+    }
+
+    /// The dtype that a function of two numbers of it has, from `dtype` up.
+    fn closed(&self, op: Op, dtype: DType, loc: Loc) -> Made<DType> {
+        let mut dtype = dtype;
+        for _ in 0..DType::ALL.len() {
+            let own = Type::scalar(dtype);
+            let (_, types) =
+                infer_types(op, &[own.clone(), own], &[None, None], Attrs::new(), None).map_err(|e| typed(e, loc))?;
+            let next = dtype.promote(types[0].dtype());
+            if next == dtype {
+                break;
+            }
+            dtype = next;
+        }
+        Ok(dtype)
+    }
+
+    /// The body that combines two accumulators.
+    fn region(&self, op: Op, dtype: DType, loc: Loc) -> Made<Body> {
+        let own = Type::scalar(dtype);
+        let (attrs, types) =
+            infer_types(op, &[own.clone(), own], &[None, None], Attrs::new(), None).map_err(|e| typed(e, loc))?;
+        let mut body = Body::default();
+        let result = types[0].dtype();
+        let mut value = body.push(BodyOp::Op(op, attrs), [BodyRef::Acc(0), BodyRef::Acc(1)], [result], loc)[0];
+        if result != dtype {
+            let cast = super::values::op("cast", loc)?;
+            let attrs = Attrs::new().with("to", Attr::DType(dtype));
+            value = body.push(BodyOp::Op(cast, attrs), [value], [dtype], loc)[0];
+        }
+        body.yields = vec![value];
+        Ok(body)
+    }
+}
+
+/// The identity of a reduction at a dtype.
+pub(super) fn identity(reducer: Reducer, dtype: DType) -> Option<Scalar> {
+    match reducer {
+        Reducer::Builtin(monoid) => monoid.identity(dtype),
+        Reducer::Function(_) => None,
+    }
+}

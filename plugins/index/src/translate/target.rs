@@ -1,0 +1,421 @@
+//! Results: new arrays, scalars, and arrays that are changed.
+
+use super::level::{Item, Level};
+use super::positions::dim;
+use super::reductions::{Start, identity};
+use super::{Made, Outcome, Translation, at, refuse, typed, undecided};
+use crate::known::{plus, sub};
+use crate::nest::{Boundary, Reducer, Role, Write as Place};
+use crate::syntax::Assign;
+use crate::write_map;
+use rewright::expr::{Affine, AxisKind, BodyRef, IndexExpr, Monoid, Operand, Out, Reduction, Source, SymExpr, Write};
+use rewright::{Attr, Attrs, DType, Dim, Loc, Scalar, Value};
+
+/// The result of a statement as the expression writes it.
+struct Written {
+    dims: Vec<Dim>,
+    index: Vec<IndexExpr>,
+    extents: Vec<SymExpr>,
+    first: Vec<i64>,
+    /// Every element is written once.
+    is_whole: bool,
+    /// Two points may write one element.
+    is_repeated: bool,
+}
+
+impl Translation<'_, '_, '_> {
+    pub(super) fn statement(&mut self) -> Made<Outcome> {
+        let nest = self.nest;
+        let loc = nest.loc;
+        let mut level = Level::default();
+        for role in [Role::Parallel, Role::Reduced] {
+            let kind = if role == Role::Parallel { AxisKind::Parallel } else { AxisKind::Reduce };
+            for index in (0..nest.indices.len()).filter(|index| nest.indices[*index].role == role) {
+                let (lo, end) = self.range_of(index, loc)?;
+                let hi = if role == Role::Parallel { sub(&end, &lo).map_err(|e| at(e, loc))? } else { end };
+                let name = self.axis_name(index, &level);
+                level.axis(index, &name, lo, hi, kind);
+            }
+        }
+        self.levels.push(level);
+        let reduces = nest.indices.iter().any(|index| index.role == Role::Reduced);
+        match &nest.target.dims {
+            None => self.scalar_target(reduces),
+            Some(dims) if nest.target.assign == Assign::New => self.new_array(dims, reduces),
+            Some(dims) => self.changed_array(dims, reduces),
+        }
+    }
+
+    /// The reduction of the body, if there is one. Yields the value, or its accumulator.
+    fn reduced(&mut self, item: Item, reduces: bool, start: Option<Start>) -> Made<(Item, Vec<Reduction>)> {
+        let nest = self.nest;
+        if !reduces {
+            let (value, dtype) = self.strong(item, nest.loc)?;
+            return Ok((Item::Known(value, dtype), Vec::new()));
+        }
+        let loc = nest.reduction_loc;
+        let start = match (&nest.init, start) {
+            (Some(init), None) => Some(Start::Number(self.constant(init)?)),
+            (_, start) => start,
+        };
+        let (reduction, dtype) = self.reduction(nest.reduction, item, start, loc, nest.strict)?;
+        let item = self.cast(item, dtype, loc)?;
+        let value = self.strong(item, loc)?.0;
+        let level = self.level();
+        level.body.yields = vec![value];
+        level.is_finish = true;
+        level.locals.clear();
+        let result = Item::Known(BodyRef::Acc(0), dtype);
+        level.result = Some(result);
+        Ok((result, vec![reduction]))
+    }
+
+    /// Applies the finisher of the statement.
+    fn finished(&mut self, result: Item) -> Made<Item> {
+        match &self.nest.finish {
+            Some(finish) => {
+                let item = self.node(finish)?;
+                let (value, dtype) = self.strong(item, finish.loc)?;
+                Ok(Item::Known(value, dtype))
+            }
+            None => Ok(result),
+        }
+    }
+
+    /// Ends the expression with these values of its results.
+    fn yields(&mut self, values: Vec<BodyRef>, reductions: &[Reduction]) -> Made<Level> {
+        let Some(mut level) = self.levels.pop() else { return refuse("no expression", self.nest.loc, "") };
+        match reductions {
+            [] => level.body.yields = values,
+            _ if level.finish.is_none() && values == [BodyRef::Acc(0)] => {}
+            _ => level.finish.get_or_insert_default().yields = values,
+        }
+        Ok(level)
+    }
+
+    // --- Scalars ----------------------------------------------------------------------------------
+
+    fn scalar_target(&mut self, reduces: bool) -> Made<Outcome> {
+        let nest = self.nest;
+        let loc = nest.loc;
+        let target = &nest.target;
+        let is_new = matches!(target.assign, Assign::New | Assign::Store);
+        let old = if is_new { None } else { Some(self.value_of(&target.name, target.loc)?) };
+        if let Some(old) = old
+            && !self.build.func().ty(old).is_scalar()
+        {
+            let ty = self.build.func().ty(old);
+            return refuse(format!("`{}` is {ty}", target.name), target.loc, "write its positions on the left side");
+        }
+        let item = self.node(&nest.body)?;
+        let accumulates = matches!(target.assign, Assign::Add | Assign::Multiply | Assign::Combine);
+        let start = match old {
+            Some(old) if reduces && accumulates => {
+                // The accumulator starts from the old value.
+                let own = self.build.func().ty(old).dtype();
+                let (_, dtype) =
+                    self.reduction(nest.reduction, item, Some(Start::Existing(0, own)), loc, nest.strict)?;
+                let wide = self.cast_value(old, dtype, loc)?;
+                let array = self.build.op_with("to_array", [wide], Attrs::new()).map_err(|e| typed(e, loc))?;
+                Some(Start::Existing(self.arg(array), own))
+            }
+            _ => None,
+        };
+        let is_started = start.is_some();
+        let (result, reductions) = self.reduced(item, reduces, start)?;
+        let mut result = self.finished(result)?;
+        if let Some(old) = old
+            && !is_started
+        {
+            let arg = self.arg(old);
+            let dtype = self.build.func().ty(old).dtype();
+            let name = rewright::Name::new(&target.name);
+            let old =
+                self.operand(&target.name, Operand { name, source: Source::Scalar(arg), dtype, index: Vec::new() });
+            result = self.joined(old, result, loc)?;
+        }
+        let (value, dtype) = self.strong(result, loc)?;
+        let level = self.yields(vec![value], &reductions)?;
+        let out = Out { dtype, dims: Vec::new(), index: Vec::new(), fill: None, write: Write::Unique };
+        let results = self.instruction(level, reductions, vec![out], loc)?;
+        let value = self.build.op("item", [results[0]]).map_err(|e| typed(e, loc))?;
+        Ok(Outcome { value, extents: None, first: Vec::new() })
+    }
+
+    /// The old and the new value, combined as the assignment says.
+    fn joined(&mut self, old: Item, new: Item, loc: Loc) -> Made<Item> {
+        let op = match (self.nest.target.assign, self.nest.reduction) {
+            (Assign::Subtract, _) => "sub",
+            (Assign::Divide, _) => "div",
+            (_, Reducer::Function(op)) => return self.op(op, &[old, new], loc),
+            (_, Reducer::Builtin(monoid)) => match monoid {
+                Monoid::Sum => "add",
+                Monoid::Prod => "mul",
+                Monoid::Min | Monoid::ArgMin => "minimum",
+                Monoid::Max | Monoid::ArgMax => "maximum",
+                Monoid::Any => "bitor",
+                Monoid::All => "bitand",
+            },
+        };
+        self.core(op, &[old, new], loc)
+    }
+
+    fn cast_value(&mut self, value: Value, to: DType, loc: Loc) -> Made<Value> {
+        if self.build.func().ty(value).dtype() == to {
+            return Ok(value);
+        }
+        let attrs = Attrs::new().with("to", Attr::DType(to));
+        self.build.op_with("cast", [value], attrs).map_err(|e| typed(e, loc))
+    }
+
+    // --- New arrays -------------------------------------------------------------------------------
+
+    fn new_array(&mut self, dims: &[Place], reduces: bool) -> Made<Outcome> {
+        let nest = self.nest;
+        let loc = nest.loc;
+        let written = self.new_places(dims)?;
+        let item = self.node(&nest.body)?;
+        let (result, reductions) = self.reduced(item, reduces, None)?;
+        let result = self.finished(result)?;
+        let (value, dtype) = self.strong(result, loc)?;
+        let fill = if written.is_whole { None } else { Some(self.padding(dtype)?) };
+        let level = self.yields(vec![value], &reductions)?;
+        let write = if written.is_repeated { Write::LastWins } else { Write::Unique };
+        let out = Out { dtype, dims: written.dims, index: written.index, fill, write };
+        let results = self.instruction(level, reductions, vec![out], loc)?;
+        Ok(Outcome { value: results[0], extents: Some(written.extents), first: written.first })
+    }
+
+    fn new_places(&mut self, dims: &[Place]) -> Made<Written> {
+        let (nest, base) = (self.nest, self.known.base);
+        let mut written = Written {
+            dims: Vec::new(),
+            index: Vec::new(),
+            extents: Vec::new(),
+            first: Vec::new(),
+            is_whole: true,
+            is_repeated: false,
+        };
+        let mut used: Vec<usize> = Vec::new();
+        for place in dims {
+            let (index, is_moved, loc) = match place {
+                Place::One => {
+                    written.dims.push(Dim::Const(1));
+                    written.index.push(IndexExpr::Affine(Affine::constant(0)));
+                    written.extents.push(SymExpr::constant(1));
+                    written.first.push(base);
+                    continue;
+                }
+                Place::Moved(index) => (*index, true, nest.target.loc),
+                Place::At(along) => match (&along.form.terms[..], &along.form.gathers[..]) {
+                    ([(index, _)], []) => (*index, false, along.loc),
+                    (_, [(access, _)]) => {
+                        let found = self.gathered_place(*access, along.loc)?;
+                        written.index.push(found.0);
+                        written.dims.push(Dim::Const(found.1));
+                        written.extents.push(SymExpr::constant(found.1 as i64));
+                        written.first.push(base);
+                        (written.is_whole, written.is_repeated) = (false, true);
+                        continue;
+                    }
+                    _ => return refuse("the extent of a new array does not follow from this position", along.loc, ""),
+                },
+            };
+            let range = &self.ranges.indices[index];
+            let extent = plus(&range.hi, 1).and_then(|end| sub(&end, &range.lo)).map_err(|e| at(e, loc))?;
+            let first = match range.lo.as_constant() {
+                _ if is_moved => base,
+                Some(lo) if lo == base => base,
+                Some(lo) if nest.origin => lo,
+                Some(_) => {
+                    let name = &nest.indices[index].name;
+                    let range = crate::ranges::shown_range(range, base);
+                    let help =
+                        format!("write `{name} + _` to begin at {base}, or the option `origin` to keep the range");
+                    return refuse(
+                        format!("index `{name}` has the range {range}, and a new array begins at {base}"),
+                        loc,
+                        &help,
+                    );
+                }
+                None => return undecided("the first index of the result depends on extents", loc),
+            };
+            // Only the first dim of a repeated index follows its axis; the others are as long.
+            written.is_whole &= !used.contains(&index);
+            used.push(index);
+            let axis = self.axis_of(index, loc)?.0;
+            written.dims.push(dim(&extent));
+            written.index.push(IndexExpr::Affine(Affine::axis(axis)));
+            written.extents.push(extent);
+            written.first.push(first);
+        }
+        Ok(written)
+    }
+
+    /// The positions of a scatter into a new array, and the extent that holds them all.
+    fn gathered_place(&mut self, access: usize, loc: Loc) -> Made<(IndexExpr, u64)> {
+        let base = self.known.base;
+        let extrema = crate::ranges::extrema_of(self.nest, self.known, self.ranges, access);
+        let extent = match extrema {
+            Ok(Some((least, _))) if least < base => {
+                let message = format!("the least position is {least}, and a new array begins at {base}");
+                return refuse(message, loc, "assign by `=` to an array that is there");
+            }
+            Ok(Some((_, most))) => most.saturating_sub(base).saturating_add(1),
+            Ok(None) => 0,
+            Err(_) => return undecided("the extent of the result depends on positions in an array", loc),
+        };
+        let placed = crate::ranges::Placed { gathers: vec![(access, 1)], ..Default::default() };
+        let offset = SymExpr::constant(-base);
+        match self.direct(access, &placed, &offset, true)? {
+            Some(expr) => Ok((expr, u64::try_from(extent).unwrap_or(0))),
+            None => refuse("positions of a new array are read in bounds", loc, "compute them into an array first"),
+        }
+    }
+
+    // --- Arrays that are changed ------------------------------------------------------------------
+
+    fn changed_array(&mut self, dims: &[Place], reduces: bool) -> Made<Outcome> {
+        let nest = self.nest;
+        let (loc, target) = (nest.loc, &nest.target);
+        let old = self.value_of(&target.name, target.loc)?;
+        let array = self.known.array(&target.name).map_err(|e| at(e, target.loc))?.clone();
+        let Some(access) = nest.accesses.iter().position(|access| access.is_write) else {
+            return refuse("the left side has no positions", target.loc, "");
+        };
+        let map = write_map::analyse(nest, self.ranges, access);
+        let is_store = target.assign == Assign::Store;
+        if let (true, write_map::WriteMap::Collides(a, b)) = (is_store, &map) {
+            let help = "combine the values: `+=`, `*=` or `(max) ... ^=`";
+            return refuse(format!("the points {a} and {b} write one element"), target.loc, help);
+        }
+        let is_repeated = matches!(map, write_map::WriteMap::Gathered | write_map::WriteMap::Collides(..));
+        let is_whole = !is_repeated && self.is_whole(access, dims);
+        let mut index = Vec::new();
+        for dim in 0..dims.len() {
+            index.push(self.position(access, dim)?);
+        }
+        let item = self.node(&nest.body)?;
+        let accumulates = matches!(target.assign, Assign::Add | Assign::Multiply | Assign::Combine);
+        let start = match () {
+            _ if !(reduces && accumulates) => None,
+            _ if is_repeated => Some(Start::Identity),
+            _ => {
+                let start = Start::Existing(0, array.dtype);
+                let (_, dtype) = self.reduction(nest.reduction, item, Some(start), loc, nest.strict)?;
+                let wide = self.cast_value(old, dtype, loc)?;
+                Some(Start::Existing(self.arg(wide), array.dtype))
+            }
+        };
+        let is_started = matches!(start, Some(Start::Existing(..)));
+        let (result, reductions) = self.reduced(item, reduces, start)?;
+        let mut result = self.finished(result)?;
+        if !is_store && !is_started && !is_repeated {
+            let operand = self.old_element(&target.name, old, &index, array.dtype);
+            result = self.joined(operand, result, loc)?;
+        }
+        let (value, dtype) = self.strong(result, loc)?;
+        if !is_repeated && dtype.kind() > array.dtype.kind() {
+            let help = format!("convert them: `{}(...)`", array.dtype);
+            let message = format!("`{}` has elements of {}, and the new ones are {dtype}", target.name, array.dtype);
+            return refuse(message, target.loc, &help);
+        }
+        let known_dims: Vec<Dim> = self.build.func().ty(old).dims().to_vec();
+        let named = known_dims.iter().all(|dim| *dim != Dim::Any);
+        if !named && !is_whole {
+            return undecided("the extents of an array that is changed are not known", target.loc);
+        }
+        if is_whole {
+            let level = self.yields(vec![value], &reductions)?;
+            let out = Out { dtype: array.dtype, dims: known_dims, index, fill: None, write: Write::Unique };
+            let results = self.instruction(level, reductions, vec![out], loc)?;
+            return Ok(Outcome { value: results[0], extents: Some(array.extents), first: array.first });
+        }
+        // The new elements, and where they are.
+        let (own, fill, write) = match (is_store || !is_repeated, is_repeated) {
+            (true, repeated) => {
+                let write = if repeated { Write::LastWins } else { Write::Unique };
+                (array.dtype, Scalar::zero(array.dtype), write)
+            }
+            (false, _) => {
+                let (Reducer::Builtin(monoid), Some(identity)) = (nest.reduction, identity(nest.reduction, dtype))
+                else {
+                    let help = "use `+`, `*`, `max`, `min`, `&` or `|`";
+                    return refuse(
+                        "several points write one element, and this reduction has no identity",
+                        target.loc,
+                        help,
+                    );
+                };
+                (dtype, identity, Write::Combine(monoid))
+            }
+        };
+        let level = self.yields(vec![value, BodyRef::Const(Scalar::Bool(true))], &reductions)?;
+        let outs = vec![
+            Out { dtype: own, dims: known_dims.clone(), index: index.clone(), fill: Some(fill), write },
+            Out {
+                dtype: DType::Bool,
+                dims: known_dims,
+                index,
+                fill: Some(Scalar::Bool(false)),
+                write: if is_repeated { Write::LastWins } else { Write::Unique },
+            },
+        ];
+        let results = self.instruction(level, reductions, outs, loc)?;
+        let (mut new, mask) = (results[0], results[1]);
+        if is_repeated && !is_store {
+            let op = match (target.assign, nest.reduction) {
+                (Assign::Subtract, _) => "sub",
+                (Assign::Divide, _) => "div",
+                (_, Reducer::Builtin(Monoid::Sum)) => "add",
+                (_, Reducer::Builtin(Monoid::Prod)) => "mul",
+                (_, Reducer::Builtin(Monoid::Max)) => "maximum",
+                (_, Reducer::Builtin(Monoid::Min)) => "minimum",
+                (_, Reducer::Builtin(Monoid::All)) => "bitand",
+                _ => "bitor",
+            };
+            new = self.build.op(op, [old, new]).map_err(|e| typed(e, loc))?;
+            let found = self.build.func().ty(new).dtype();
+            if found.kind() > array.dtype.kind() {
+                let message =
+                    format!("`{}` has elements of {}, and the new ones are {found}", target.name, array.dtype);
+                return refuse(message, target.loc, &format!("convert them: `{}(...)`", array.dtype));
+            }
+            new = self.cast_value(new, array.dtype, loc)?;
+        }
+        let value = self.build.op("where", [mask, new, old]).map_err(|e| typed(e, loc))?;
+        Ok(Outcome { value, extents: Some(array.extents), first: array.first })
+    }
+
+    /// The old element at the position that is written.
+    fn old_element(&mut self, name: &str, old: Value, index: &[IndexExpr], dtype: DType) -> Item {
+        let arg = self.arg(old);
+        let read = |expr: &IndexExpr| rewright::expr::Index {
+            expr: expr.clone(),
+            mode: match expr {
+                IndexExpr::Affine(_) => rewright::expr::Mode::Proved,
+                _ => rewright::expr::Mode::Check,
+            },
+        };
+        let index = index.iter().map(read).collect();
+        self.operand(name, Operand { name: rewright::Name::new(name), source: Source::Array(arg), dtype, index })
+    }
+
+    /// Whether every element of the array is written: each dim by an index of its own, along all of it.
+    fn is_whole(&self, access: usize, dims: &[Place]) -> bool {
+        let mut used = Vec::new();
+        dims.iter().enumerate().all(|(dim, place)| {
+            let Place::At(along) = place else { return false };
+            let placed = &self.ranges.placed[access][dim];
+            let ([(index, 1)], true) = (&placed.terms[..], placed.gathers.is_empty() && !placed.is_computed) else {
+                return false;
+            };
+            let is_new = !used.contains(index);
+            used.push(*index);
+            let range = &self.ranges.indices[*index];
+            let allowed = &self.ranges.allowed[access][dim];
+            let is_inside = matches!(along.boundary, Boundary::Inside);
+            is_new && is_inside && placed.offset == SymExpr::default() && range == allowed
+        })
+    }
+}

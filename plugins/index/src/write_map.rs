@@ -1,0 +1,77 @@
+//! Scatter safety: whether two points of the left side's indices write one element.
+
+use crate::nest::{Nest, Role};
+use crate::ranges::{Placed, Ranges};
+use std::collections::HashMap;
+
+/// The most points that are compared; larger maps that are not proved are tested when they run.
+const MAX_POINTS: i128 = 1 << 20;
+
+/// The map from the indices of the left side to the elements that are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum WriteMap {
+    /// Each element is written once at most; or it is tested when it runs.
+    Injective,
+    /// Positions are read from an array.
+    Gathered,
+    /// These two points write one element.
+    Collides(String, String),
+}
+
+/// Analyses the write of a statement.
+pub(crate) fn analyse(nest: &Nest, ranges: &Ranges, access: usize) -> WriteMap {
+    let placed = &ranges.placed[access];
+    if placed.iter().any(|placed| !placed.gathers.is_empty() || placed.is_computed) {
+        return WriteMap::Gathered;
+    }
+    let parallel: Vec<usize> =
+        (0..nest.indices.len()).filter(|index| nest.indices[*index].role == Role::Parallel).collect();
+    // A dim with one index that is still open determines this index.
+    let mut open = parallel.clone();
+    loop {
+        let is_open = |placed: &Placed| placed.terms.iter().filter(|(index, _)| open.contains(index)).count() == 1;
+        let Some(found) = placed.iter().find(|placed| is_open(placed)) else { break };
+        let index = found.terms.iter().map(|(index, _)| *index).find(|index| open.contains(index));
+        open.retain(|own| Some(*own) != index);
+    }
+    if open.is_empty() {
+        return WriteMap::Injective;
+    }
+    let span = |index: &usize| {
+        let range = &ranges.indices[*index];
+        Some((range.lo.as_constant()?, range.hi.as_constant()?))
+    };
+    let Some(spans) = open.iter().map(span).collect::<Option<Vec<_>>>() else { return WriteMap::Injective };
+    let points =
+        spans.iter().fold(1i128, |n, (lo, hi)| n.saturating_mul((i128::from(*hi) - i128::from(*lo) + 1).max(0)));
+    if points == 0 || points > MAX_POINTS {
+        return WriteMap::Injective;
+    }
+    let mut seen: HashMap<Vec<i128>, Vec<i64>> = HashMap::new();
+    let mut point: Vec<i64> = spans.iter().map(|(lo, _)| *lo).collect();
+    loop {
+        let at = |placed: &Placed| -> i128 {
+            let terms = placed.terms.iter().filter_map(|(index, c)| {
+                let n = open.iter().position(|own| own == index)?;
+                Some(i128::from(*c) * i128::from(point[n]))
+            });
+            terms.sum()
+        };
+        if let Some(other) = seen.insert(placed.iter().map(at).collect(), point.clone()) {
+            let shown = |point: &[i64]| {
+                let parts: Vec<String> =
+                    open.iter().zip(point).map(|(index, n)| format!("{}={n}", nest.indices[*index].name)).collect();
+                format!("({})", parts.join(", "))
+            };
+            return WriteMap::Collides(shown(&other), shown(&point));
+        }
+        let next = (0..open.len()).rev().find(|n| {
+            let more = point[*n] < spans[*n].1;
+            point[*n] = if more { point[*n] + 1 } else { spans[*n].0 };
+            more
+        });
+        if next.is_none() {
+            return WriteMap::Injective;
+        }
+    }
+}

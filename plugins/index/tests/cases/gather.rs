@@ -1,0 +1,75 @@
+//! Gathers and scatters.
+
+use super::support::*;
+use super::{a, int, one};
+use rewright::{DType, Datum};
+
+#[test]
+fn t75_gathers() {
+    let inds = ("inds", ints(&[1, 2, 3, 1, 2, 3]));
+    check(&one("AI[i] := A[inds[i]]"), &[a(), inds], "AI", ints(&[1, 4, 9, 1, 4, 9]));
+    let m = ("M", by2(2, 3, |i, j| 10.0 * i + j));
+    let j = ("J", ints(&[1, 2, 3, 1, 2, 3]));
+    check(&one("G[i,k] := M[i,J[k]]"), &[m, j], "G", by2(2, 6, |i, k| 10.0 * i + (k - 1.0) % 3.0 + 1.0));
+    let shifted = [a(), ("J", ints(&[0, 1, 2])), ("j", int(7))];
+    check(&one("C[i] := A[J[i]+$j]"), &shifted, "C", ints(&[49, 64, 81]));
+    // An element of positions, or a shift, is no whole array of positions.
+    check("C[k] := x[J[k]+i]", &[("x", ints(&[1, 2, 3, 4])), ("J", ints(&[2, 0, 1]))], "C", ints(&[7, 3, 5]));
+}
+
+#[test]
+fn t78_to_t80_scatters() {
+    let m = ("M", by2(4, 5, |i, j| 10.0 * i + j));
+    let j = ("J", ints(&[3, 1, 2, 3]));
+    let row = |i: f64| [2.0, 3.0, 4.0][i as usize - 1];
+    check(&one("H[J[i],k] := M[i,k]"), &[m, j], "H", by2(3, 5, |i, k| 10.0 * row(i) + k));
+    let j = ("J", ints(&[1, 2, 10]));
+    let wanted = by2(10, 10, |i, k| if [1.0, 2.0, 10.0].contains(&i) { k * k } else { 0.0 });
+    let wanted = Datum::from(wanted.to_array().cast(DType::I64));
+    check(&one("H[J[i'],k] := A[k]"), &[a(), j], "H", wanted);
+    let args = [a(), ("inds", ints(&[2, 3, 5, 2])), ("D", by2(6, 10, |_, _| 999.0))];
+    let written = |i: f64| [2.0, 3.0, 5.0].contains(&i);
+    let wanted = by2(6, 10, |i, j| if written(i) { j * j } else { 999.0 });
+    check(&one("D[inds[i],j] = A[j]"), &args, "D", wanted);
+    let wanted = by2(6, 10, |i, j| match i as i64 {
+        2 => 3.0 * j * j,
+        3 | 5 => 2.0 * j * j,
+        _ => 999.0,
+    });
+    check(&one("D[inds[i],j] = A[j]\nD[inds[i],j] += A[j]"), &args, "D", wanted);
+}
+
+#[test]
+fn t81_and_t82_slices_of_positions() {
+    let args = [("a", ints_of(&[2, 3], &[1, 2, 3, 4, 5, 6])), ("b", ints(&[10, 20, 30]))];
+    check(&one("s := b[a[1,i]]"), &args, "s", int(60));
+    // Row 2 is out of bounds, and not read; with 1 less it would be in bounds in part.
+    let args = [("a", ints_of(&[2, 3], &[0, 1, 2, 4, 5, 6])), ("b", ints(&[10, 20, 30]))];
+    check(&one("s := b[a[1,j]+1]"), &args, "s", int(60));
+    let args = [("h", floats(&[1.0; 3])), ("J", ints(&[1, 3, 1, 1])), ("v", floats(&[1.0, 2.0, 4.0, 8.0]))];
+    check(&one("h[J[i]] += v[i]"), &args, "h", floats(&[14.0, 1.0, 3.0]));
+    check(&one("h[J[i]] *= v[i]"), &args, "h", floats(&[32.0, 1.0, 2.0]));
+    check(&one("(max) h[J[i]] ^= v[i]"), &args, "h", floats(&[8.0, 1.0, 2.0]));
+}
+
+#[test]
+fn t84_gathered_layers() {
+    let w = array(&[2, 3, 4], &(0..24).map(f64::from).collect::<Vec<_>>());
+    let args = [("W", w), ("a", ints(&[1, 0])), ("x", by2(4, 2, |i, j| i - j))];
+    let wanted = by2(3, 2, |i, k| {
+        let layer = [1.0, 0.0][k as usize - 1];
+        (1..=4).map(|j| (layer * 12.0 + (i - 1.0) * 4.0 + j as f64 - 1.0) * (j as f64 - k)).sum()
+    });
+    check("out[i,k] := W[a[k],i,j]*x[j,k]", &args, "out", wanted);
+}
+
+#[test]
+fn negative_positions_are_out_of_bounds() {
+    let args = [("x", ints(&[1, 2, 3])), ("J", ints(&[0, -1]))];
+    refused("y[k] := x[J[k]]", &args, &["`J[k]` is at -1..1, outside of dim 0 with 0..3"]);
+    check("y[k] := x[clamp(J[k])]", &args, "y", ints(&[1, 1]));
+    check("y[k] := x[mod(J[k])]", &args, "y", ints(&[1, 3]));
+    check("y[k] := x[pad(J[k])]", &args, "y", ints(&[1, 0]));
+    check("y[k] := x[J[k]+1]", &args, "y", ints(&[2, 1]));
+    check("y[k] := x[-2J[k]]", &args, "y", ints(&[1, 3]));
+}
