@@ -220,8 +220,13 @@ impl<'a> Parser<'a> {
     /// `strict`, `threads=2`, `origin K[-2]`.
     fn setting(&mut self) -> Parsed<Setting> {
         let key = self.word("the name of an option")?;
-        let value = match key.text == "origin" && self.kind() == Kind::Name {
-            true => Some(self.expr()?),
+        let value = match key.text == "origin" && self.kind() == Kind::Name && self.ahead(1).kind == Kind::Sign("[") {
+            true => {
+                let name = self.word("the name of an array")?;
+                let array = Expr { kind: ExprKind::Name(name.text), loc: name.loc };
+                let positions = self.positions()?;
+                Some(Expr { kind: ExprKind::Read(Box::new(array), positions), loc: self.since(name.loc) })
+            }
             false if self.eat("=") => Some(self.expr()?),
             false => None,
         };

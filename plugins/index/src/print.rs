@@ -107,7 +107,12 @@ impl Display for Setting {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.value {
             None => write!(f, "{}", self.key),
-            Some(value) if self.key.text == "origin" => write!(f, "origin {value}"),
+            Some(value)
+                if self.key.text == "origin"
+                    && matches!(&value.kind, ExprKind::Read(array, _) if matches!(array.kind, ExprKind::Name(_))) =>
+            {
+                write!(f, "origin {value}")
+            }
             Some(value) => write!(f, "{}={value}", self.key),
         }
     }

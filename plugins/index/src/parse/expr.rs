@@ -177,7 +177,7 @@ impl Parser<'_> {
         Ok(args)
     }
 
-    fn positions(&mut self) -> Parsed<Vec<Position>> {
+    pub(super) fn positions(&mut self) -> Parsed<Vec<Position>> {
         self.open("[")?;
         self.positions += 1;
         let colons = std::mem::replace(&mut self.colons, true);

@@ -314,8 +314,12 @@ impl Translation<'_, '_, '_> {
             let operand = self.old_element(&target.name, old, &index, array.dtype);
             result = self.joined(operand, result, loc)?;
         }
+        if let (true, false, Reducer::Builtin(monoid)) = (is_repeated, is_store, nest.reduction) {
+            let wide = monoid.accumulator(self.dtype(result, loc)?);
+            result = self.cast(result, wide, loc)?;
+        }
         let (value, dtype) = self.strong(result, loc)?;
-        if !is_repeated && dtype.kind() > array.dtype.kind() {
+        if (is_store || !is_repeated) && dtype.kind() > array.dtype.kind() {
             let help = format!("convert them: `{}(...)`", array.dtype);
             let message = format!("`{}` has elements of {}, and the new ones are {dtype}", target.name, array.dtype);
             return refuse(message, target.loc, &help);

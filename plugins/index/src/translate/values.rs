@@ -9,6 +9,9 @@ use rewright::expr::{AxisKind, BodyOp, BodyRef, Operand, Out, SymExpr, Write};
 use rewright::ir::op::eval_scalar;
 use rewright::{Attr, Attrs, DType, Literal, LiteralCx, Loc, Op, Scalar, Type, registry};
 
+/// Ops that compute with truth values as with the numbers 0 and 1.
+const ARITHMETIC: [&str; 9] = ["add", "sub", "mul", "neg", "pos", "abs", "power", "floordiv", "mod"];
+
 /// A built-in op.
 pub(super) fn op(name: &str, loc: Loc) -> Made<Op> {
     registry().op(name).map_or_else(|| refuse(format!("there is no op `{name}`"), loc, ""), Ok)
@@ -273,8 +276,26 @@ impl Translation<'_, '_, '_> {
         }
     }
 
-    /// Applies an op. Literals take the dtype that its rule gives them.
+    /// Applies an op. Literals take the dtype that its rule gives them. In arithmetic, truth values are 0 and 1.
     pub(super) fn op(&mut self, op: Op, args: &[Item], loc: Loc) -> Made<Item> {
+        let is_truth = |arg: &Item| match arg {
+            Item::Known(_, dtype) => dtype.is_bool(),
+            Item::Weak(literal) => literal.dtype_beside(None).is_bool(),
+        };
+        let numbers: Vec<Item>;
+        let args = match ARITHMETIC.contains(&op.name) && args.iter().all(is_truth) {
+            true => {
+                numbers = args
+                    .iter()
+                    .map(|arg| {
+                        let (value, dtype) = self.strong(*arg, loc)?;
+                        self.cast(Item::Known(value, dtype), DType::I64, loc)
+                    })
+                    .collect::<Made<_>>()?;
+                &numbers
+            }
+            false => args,
+        };
         let literals: Option<Vec<Literal>> =
             args.iter().map(|arg| if let Item::Weak(literal) = arg { Some(*literal) } else { None }).collect();
         if let Some(literals) = literals {
