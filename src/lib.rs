@@ -46,6 +46,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod language;
 pub mod plugin;
 mod target;
 

@@ -71,7 +71,8 @@ pub enum Command {
 /// The program that a command works on.
 #[derive(Debug, Args)]
 pub struct InputArgs {
-    /// A fixture or a module in RON (.ron), or IR text (.ir); `-` is the standard input
+    /// A fixture or a module in RON (.ron), IR text (.ir), a program in index notation (.idx) or its text;
+    /// `-` is the standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// The function; default: `run` shows all functions, `exec` calls the fixture's own or the last one
@@ -131,6 +132,9 @@ pub struct RunArgs {
     /// The output format of the program
     #[arg(long, value_enum, default_value = "text")]
     pub emit: Emit,
+    /// A parameter's value, as for `exec`, for which a program in another notation is translated
+    #[arg(long = "arg", value_name = "NAME=VALUE")]
+    pub args: Vec<ArgBinding>,
 }
 
 /// The test that decides whether a program fails.
@@ -331,9 +335,12 @@ pub struct ExplainArgs {
     /// The program.
     #[command(flatten)]
     pub input: InputArgs,
-    /// The value's name
+    /// The value's name; of a program in another notation, its translation is explained without it
     #[arg(value_name = "VALUE")]
-    pub value: String,
+    pub value: Option<String>,
+    /// A parameter's value, as for `exec`, for which a program in another notation is translated
+    #[arg(long = "arg", value_name = "NAME=VALUE")]
+    pub args: Vec<ArgBinding>,
 }
 
 /// Arguments of `prove`.

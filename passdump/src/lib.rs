@@ -40,6 +40,7 @@ mod program;
 mod progress;
 mod reduce;
 mod similar;
+mod translated;
 mod value;
 mod verdicts;
 mod wrap;

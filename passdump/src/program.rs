@@ -1,11 +1,12 @@
 //! The program of a command: FILE, with the chosen function and pipeline.
 
-use crate::args::{FailingArgs, InputArgs};
+use crate::args::{ArgBinding, FailingArgs, InputArgs};
 use crate::call_args::bind;
 use crate::engine::{self, Backend, Form, Numberings, Rewriting};
 use crate::error::Error;
 use crate::failure::Test;
 use crate::fixture::{Case, choose};
+use crate::translated::{language_of, translate};
 use crate::verdicts::Verdicts;
 use rewright::ir::text::{Numbering, Printer};
 use rewright::rewrites::check::Check;
@@ -13,6 +14,7 @@ use rewright::rewrites::rule::{FileRule, Liberties, RuleEntry, parse_rules};
 use rewright::rewrites::{Options, RewriteRegistry, Verify, rewrites};
 use rewright::{Datum, EvalError, Function, Inst, Loc, Module, Name};
 use std::io::Read;
+use std::num::NonZeroU32;
 use std::path::Path;
 
 /// A program.
@@ -35,11 +37,43 @@ pub struct Program {
     pub registry: Option<RewriteRegistry>,
     /// The fixture, if the file is one.
     pub case: Option<Case>,
+    /// The facts that the translation of a source language found.
+    pub explanation: Option<String>,
+    /// The most threads that the program allows; `None` for all.
+    pub threads: Option<NonZeroU32>,
 }
 
 impl Program {
     /// Reads FILE, or the standard input for `-`.
     pub fn load(input: &InputArgs) -> Result<Program, Error> {
+        Program::load_for(input, &[])
+    }
+
+    /// Like [`load`](Program::load). A program of a source language is translated for these arguments, if
+    /// there are any.
+    pub fn load_for(input: &InputArgs, args: &[ArgBinding]) -> Result<Program, Error> {
+        if let Some((def, is_text)) = language_of(&input.file) {
+            let name = if is_text { def.name.to_string() } else { input.file.display().to_string() };
+            let text = if is_text { input.file.display().to_string() } else { read(&input.file)? };
+            let translation = translate(def, &name, &text, args)?;
+            let rules = match &input.rules {
+                Some(file) => rules_of(file, input.no_cache)?,
+                None => Vec::new(),
+            };
+            return Ok(Program {
+                name,
+                text,
+                func: choose(&translation.module, input.func.as_deref())?.name,
+                module: translation.module,
+                numberings: Numberings::default(),
+                pipeline: input.pipeline.clone().unwrap_or_else(|| engine::DEFAULT_PIPELINE.to_string()),
+                liberties: input.liberties.unwrap_or(translation.liberties),
+                registry: engine::registry_with(&rules)?,
+                case: None,
+                explanation: Some(translation.explanation),
+                threads: translation.threads,
+            });
+        }
         let text = read(&input.file)?;
         let kind = Kind::of(input.file.extension().and_then(|e| e.to_str()), &text);
         let case = if kind == Kind::Fixture { Some(Case::read(&input.file, text.clone())?) } else { None };
@@ -67,13 +101,19 @@ impl Program {
             rules.extend(rules_of(file, input.no_cache)?);
         }
         let registry = engine::registry_with(&rules)?;
-        Ok(Program { name, text, module, numberings, func, pipeline, liberties, registry, case })
+        let (explanation, threads) = (None, None);
+        Ok(Program { name, text, module, numberings, func, pipeline, liberties, registry, case, explanation, threads })
     }
 
     /// Loads a program for commands that call the function: with `--func`, drops all functions except
     /// this one and its callees.
     pub fn load_called(input: &InputArgs) -> Result<Program, Error> {
-        let mut program = Program::load(input)?;
+        Program::load_called_for(input, &[])
+    }
+
+    /// Like [`load_called`](Program::load_called), for these arguments.
+    pub fn load_called_for(input: &InputArgs, args: &[ArgBinding]) -> Result<Program, Error> {
+        let mut program = Program::load_for(input, args)?;
         if input.func.is_some() {
             let called = called(&program.module, program.func);
             let all = std::mem::take(&mut program.module).into_functions();

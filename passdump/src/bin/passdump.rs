@@ -1,6 +1,7 @@
 //! The tool with the rewrites of Rewright and of the plug-ins in this repository.
 
 use rewright_broadcast as _;
+use rewright_index as _;
 use rewright_lazy as _;
 use std::process::ExitCode;
 

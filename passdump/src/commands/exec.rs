@@ -21,7 +21,7 @@ const MEASURE: Duration = Duration::from_millis(250);
 
 /// Rewrites, compiles, calls, and prints or saves the results.
 pub fn exec(out: &mut Out, args: &ExecArgs) -> Result<(), Error> {
-    let program = Program::load_called(&args.input)?;
+    let program = Program::load_called_for(&args.input, &args.args)?;
     let func = program.function()?;
     let values = bind_or_examples(&args.args, &program, func, &ExampleArgs::small())?;
     let names = result_names(func);
@@ -36,7 +36,11 @@ pub fn exec(out: &mut Out, args: &ExecArgs) -> Result<(), Error> {
     )?;
     let rewriting = start.elapsed();
     let start = Instant::now();
-    let options = exec::Options { limits: args.limits.limits(), threads: args.threads, ..exec::Options::default() };
+    let options = exec::Options {
+        limits: args.limits.limits(),
+        threads: args.threads.or(program.threads),
+        ..exec::Options::default()
+    };
     let callable = engine::compile_with(&rewritten.module, program.func, args.backend, options)?;
     let compiling = start.elapsed();
     let outcome = callable.outcome(&values).map_err(|e| program.failed(&advised(e)))?;

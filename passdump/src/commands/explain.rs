@@ -19,10 +19,14 @@ use std::io::Write;
 
 /// Follows a value through the pipeline.
 pub fn explain(out: &mut Out, args: &ExplainArgs) -> Result<(), Error> {
-    let program = Program::load_called(&args.input)?;
+    let program = Program::load_called_for(&args.input, &args.args)?;
     let func = program.function()?;
     let mut names = program.numbering(func);
-    let value = find(func, &args.value, &mut names)?;
+    let value = match (&args.value, &program.explanation) {
+        (Some(value), _) => find(func, value, &mut names)?,
+        (None, Some(explanation)) => return Ok(write!(out, "{explanation}")?),
+        (None, None) => return Err(Error::message("name the value to explain: `passdump explain FILE VALUE`")),
+    };
     let how = program.rewriting(Backend::Auto, Options::default());
     let registry = how.registry.unwrap_or_else(|| rewrites());
     let pipeline = engine::read_pipeline(registry, how.pipeline)?;

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Rewrites the program and prints the requested output; false if a rewrite failed and the others
 /// continued. Everything but IR is printed as comments, so the output can be parsed again.
 pub fn run(out: &mut Out, args: &RunArgs) -> Result<bool, Error> {
-    let mut program = Program::load(&args.input)?;
+    let mut program = Program::load_for(&args.input, &args.args)?;
     let only = args.input.func.as_ref().map(|_| program.func);
     let mut written = Ok(());
     let mut show = |step: &Application| {

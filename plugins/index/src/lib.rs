@@ -35,6 +35,7 @@ mod explain;
 mod functions;
 mod inputs;
 mod known;
+mod language;
 mod nest;
 mod parse;
 mod print;
@@ -52,3 +53,5 @@ pub use call::{Error, eval};
 pub use inputs::{Input, InputKind};
 pub use parse::parse;
 pub use statements::{InputFacts, Lowered, Statements};
+
+rewright::plugin!();

@@ -68,7 +68,7 @@ pub struct Compiling {
 impl BenchCase {
     /// Reads, rewrites and compiles the program, and calls it once.
     pub fn load(wanted: &Wanted) -> Result<BenchCase, Error> {
-        let program = Program::load_called(&wanted.input)?;
+        let program = Program::load_called_for(&wanted.input, &wanted.args)?;
         let func = program.function()?;
         let args = match wanted.examples {
             true => bind_or_examples(&wanted.args, &program, func, &ExampleArgs::large(func))?,
@@ -76,7 +76,7 @@ impl BenchCase {
         };
         let args: Vec<Datum> = args.into_iter().map(|datum| aligned(&datum)).collect::<Result<_, _>>()?;
         let limits = wanted.limits.limits();
-        let options = exec::Options { limits, threads: wanted.threads, ..exec::Options::default() };
+        let options = exec::Options { limits, threads: wanted.threads.or(program.threads), ..exec::Options::default() };
         let executable = Some(compile(&program, wanted.backend, options)?.0);
         let backend = wanted.backend;
         let mut case = BenchCase {

@@ -217,7 +217,7 @@ impl Generator {
                 self.ranges.insert(own.clone(), (0, extent - 1));
                 let mut all = names.to_vec();
                 all.push(own.clone());
-                let body = format!("{} * {}", self.read(&[own.clone()]), self.term(&all, depth - 1));
+                let body = format!("{} * {}", self.read(std::slice::from_ref(&own)), self.term(&all, depth - 1));
                 let op = self.one(&["sum", "sum", "max", "prod"]);
                 let range = if self.chance(50) { format!(" in 0..{extent}") } else { String::new() };
                 format!("{op}[{own}{range}]({body})")
