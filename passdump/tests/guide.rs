@@ -7,6 +7,7 @@ use std::process::Command;
 const START: &str = include_str!("../../docs/start.md");
 const DEBUG: &str = include_str!("../../docs/debug.md");
 const PASSDUMP: &str = include_str!("../../docs/passdump.md");
+const INDEX_NOTATION: &str = include_str!("../../docs/index-notation.md");
 
 /// The fenced blocks of a page: the info string behind the fence, and the text.
 fn blocks(page: &str) -> Vec<(&str, &str)> {
@@ -74,6 +75,11 @@ fn commands_print_what_the_page_of_debugging_says() {
 #[test]
 fn commands_print_what_the_page_of_the_tool_says() {
     check(PASSDUMP, 3);
+}
+
+#[test]
+fn commands_print_what_the_page_of_index_notation_says() {
+    check(INDEX_NOTATION, 3);
 }
 
 /// Runs the commands of a page, of which there are at least `least`.

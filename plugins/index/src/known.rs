@@ -173,7 +173,9 @@ pub(crate) fn le(a: &SymExpr, b: &SymExpr) -> Found<bool> {
 /// A sum of symbols and numbers as text.
 pub(crate) fn shown(form: &SymExpr) -> String {
     let mut text = String::new();
-    for (name, c) in form.terms() {
+    // Positive terms come first.
+    let (first, last): (Vec<&(rewright::Name, i64)>, Vec<_>) = form.terms().iter().partition(|(_, c)| *c > 0);
+    for (name, c) in first.into_iter().chain(last) {
         let sign = if *c < 0 { "-" } else { "+" };
         if !text.is_empty() || *c < 0 {
             text.push_str(&if text.is_empty() { sign.to_string() } else { format!(" {sign} ") });
@@ -217,7 +219,7 @@ mod tests {
         assert_eq!(le(&plus(&n, 1).unwrap(), &n), Ok(false));
         assert_eq!(le(&n, &m), Err(Unknown::Undecided));
         assert_eq!(le(&SymExpr::constant(1), &n), Err(Unknown::Undecided));
-        assert_eq!(shown(&sub(&plus(&scale(&n, 2).unwrap(), 3).unwrap(), &m).unwrap()), "-m + 2*n + 3");
+        assert_eq!(shown(&sub(&plus(&scale(&n, 2).unwrap(), 3).unwrap(), &m).unwrap()), "2*n - m + 3");
         assert_eq!(floor_div(&plus(&scale(&n, 2).unwrap(), 3).unwrap(), 2).map(|f| shown(&f)), Ok("n + 1".into()));
         assert_eq!(floor_div(&n, 2), Err(Unknown::Undecided));
     }

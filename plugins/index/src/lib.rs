@@ -55,3 +55,7 @@ pub use parse::parse;
 pub use statements::{InputFacts, Lowered, Statements};
 
 rewright::plugin!();
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/index-notation.md")]
+mod page {}

@@ -90,6 +90,8 @@ pub(crate) struct Access {
     pub loc: Loc,
     /// Whether this is the write of an array that is there.
     pub is_write: bool,
+    /// Whether it happens after the reduction, so also if nothing is reduced.
+    pub is_after: bool,
 }
 
 /// The position of an access along one dim.

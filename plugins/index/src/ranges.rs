@@ -541,7 +541,8 @@ impl<'a> Inference<'a> {
         let is_empty = |index: &usize| ranges[*index].as_ref().is_some_and(|r| le(&r.lo, &r.hi) == Ok(false));
         let gathers = placed.gathers.iter().flat_map(|(inner, _)| self.indices_of(*inner));
         let own = access.dims.iter().flat_map(|along| along.form.terms.iter().map(|(index, _)| *index));
-        let outer = self.nest.indices.iter().enumerate().filter(|(_, var)| var.role != Role::Scoped);
+        let is_around = |role| role == Role::Parallel || (role == Role::Reduced && !access.is_after);
+        let outer = self.nest.indices.iter().enumerate().filter(|(_, var)| is_around(var.role));
         placed
             .terms
             .iter()

@@ -251,7 +251,13 @@ impl Resolver<'_> {
                 },
             };
             let dims = dims.iter().enumerate().map(along).collect();
-            self.accesses.push(Access { source: Source::Array(name.clone()), dims, loc, is_write: true });
+            self.accesses.push(Access {
+                source: Source::Array(name.clone()),
+                dims,
+                loc,
+                is_write: true,
+                is_after: true,
+            });
         }
         Ok(Target { name, assign, loc, dims: Some(dims) })
     }

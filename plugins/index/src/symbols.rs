@@ -25,7 +25,10 @@ pub(crate) fn extents(nests: &[Nest], inputs: &IndexMap<String, Input>, base: i6
             let version = versions.get(name.as_str()).copied().unwrap_or(0);
             for (dim, along) in access.dims.iter().enumerate() {
                 let ([(index, _)], true) = (&along.form.terms[..], along.is_plain) else { continue };
-                if matches!(along.boundary, Boundary::Inside) && !is_shifted[*index] {
+                if matches!(along.boundary, Boundary::Inside) && is_shifted[*index] {
+                    // Only the name is taken.
+                    classes.node(Key::Dim(name.clone(), version, dim), &nest.indices[*index].name);
+                } else if matches!(along.boundary, Boundary::Inside) {
                     let index = classes.node(Key::Index(number, *index), &nest.indices[*index].name);
                     let dim = classes.node(Key::Dim(name.clone(), version, dim), "");
                     classes.join(index, dim);

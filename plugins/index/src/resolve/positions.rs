@@ -31,7 +31,7 @@ impl Resolver<'_> {
             }
             _ => {}
         }
-        self.accesses.push(Access { source, dims, loc, is_write: false });
+        self.accesses.push(Access { source, dims, loc, is_write: false, is_after: self.is_finish });
         Ok(self.accesses.len() - 1)
     }
 

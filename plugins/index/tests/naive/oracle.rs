@@ -84,6 +84,8 @@ const WINDOW: std::ops::RangeInclusive<i64> = -120..=120;
 struct Access<'a> {
     array: &'a str,
     positions: Vec<&'a Expr>,
+    /// It happens after the reduction.
+    is_after: bool,
 }
 
 /// The boundary mode of a position, its padding, and the position without it.
@@ -184,23 +186,23 @@ impl<'a> Oracle<'a> {
     fn accesses(&self) -> Vec<Access<'a>> {
         let statement = self.statement;
         let mut found = Vec::new();
-        let mut work: Vec<&'a Expr> = vec![&statement.right];
-        work.extend(&statement.finish);
+        let mut work: Vec<(&'a Expr, bool)> = vec![(&statement.right, false)];
+        work.extend(statement.finish.iter().map(|expr| (expr, true)));
         if let Some(positions) = &statement.left.positions {
             let at = |place: &'a Place| if let Place::At(expr) = place { Some(expr) } else { None };
-            work.extend(positions.iter().filter_map(|p| at(&p.position)));
+            work.extend(positions.iter().filter_map(|p| at(&p.position)).map(|expr| (expr, true)));
             if statement.assign != Assign::New {
                 let positions = positions.iter().filter_map(|p| at(&p.position)).collect();
-                found.push(Access { array: &statement.left.name.text, positions });
+                found.push(Access { array: &statement.left.name.text, positions, is_after: true });
             }
         }
-        while let Some(expr) = work.pop() {
+        while let Some((expr, is_after)) = work.pop() {
             if let ExprKind::Read(array, positions) = &expr.kind
                 && let ExprKind::Name(name) = &array.kind
             {
-                found.push(Access { array: name, positions: positions.iter().map(|p| &p.expr).collect() });
+                found.push(Access { array: name, positions: positions.iter().map(|p| &p.expr).collect(), is_after });
             }
-            work.extend(expr.parts());
+            work.extend(expr.parts().map(|part| (part, is_after)));
         }
         found
     }
@@ -341,10 +343,11 @@ impl<'a> Oracle<'a> {
 
     /// Every access is in bounds at all points of its indices.
     fn verify(&self) -> Got<()> {
-        if self.left.iter().chain(&self.reduced).any(|name| self.ranges[name].0 > self.ranges[name].1) {
-            return Ok(());
-        }
+        let is_empty = |name: &String| self.ranges[name].0 > self.ranges[name].1;
         for access in self.accesses() {
+            if self.left.iter().any(is_empty) || (!access.is_after && self.reduced.iter().any(is_empty)) {
+                continue;
+            }
             let mut every = Vec::new();
             access.positions.iter().for_each(|expr| indices(mode(expr).3, false, &mut every));
             let array = self.array(access.array)?;
