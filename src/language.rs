@@ -15,8 +15,11 @@ pub struct LanguageDef {
     /// Whether a text that names no file may be a program of the language.
     pub is_program: fn(&str) -> bool,
     /// Reads a program. The first argument is the name of the text in errors.
-    pub read: fn(&str, &str) -> Result<Box<dyn SourceProgram>, Diagnostics>,
+    pub read: Reader,
 }
+
+/// Reads a program: the name of the text in errors, and the text.
+pub type Reader = fn(&str, &str) -> Result<Box<dyn SourceProgram>, Diagnostics>;
 
 /// A program of a source language.
 pub trait SourceProgram {

@@ -16,6 +16,7 @@
 //! | `known` | values of sizes | extents, first indices and scalars |
 //! | `ranges` | the range of each index, and how each access is checked | a nest and the known facts |
 //! | `write_map` | whether two points write one element | the ranges |
+//! | `contraction` | the order of pairwise products | index sets and extents |
 //! | `translate` | instructions, one `arrayexpr` for the loops | all of these |
 //! | `statements` | a function | a program, and types or arrays |
 //! | `call` | results | a program and arrays |
@@ -24,6 +25,7 @@
 //! indices, and each place of an error is that of the text.
 //!
 //! - [`Statements`]: a program, to be called often; [`eval`] runs one once.
+//! - [`einsum`]: strings of NumPy.
 //! - [`Statements::lower`]: the function of a program, for inputs with symbolic or known extents.
 //!
 //! `docs/index-notation.md` in the repository teaches the notation.
@@ -31,6 +33,8 @@
 #![forbid(unsafe_code)]
 
 mod call;
+mod contraction;
+mod einsum;
 mod explain;
 mod functions;
 mod inputs;
@@ -50,6 +54,7 @@ mod translate;
 mod write_map;
 
 pub use call::{Error, eval};
+pub use einsum::{einsum, einsum_statement};
 pub use inputs::{Input, InputKind};
 pub use parse::parse;
 pub use statements::{InputFacts, Lowered, Statements};

@@ -35,6 +35,8 @@ pub(crate) struct Nest {
     pub pad: Option<Node>,
     /// The most threads; `None` for all.
     pub threads: Option<NonZeroU32>,
+    /// Products may be contracted pairwise.
+    pub tensor: bool,
     /// No liberty is granted.
     pub strict: bool,
     /// A result may begin at another index than the first one.

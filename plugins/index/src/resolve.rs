@@ -149,6 +149,7 @@ impl Resolver<'_> {
             init,
             pad,
             threads: options.threads,
+            tensor: options.tensor,
             strict: options.strict,
             origin: options.origin,
             loc: statement.loc,

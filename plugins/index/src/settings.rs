@@ -7,10 +7,12 @@ use rewright::Literal;
 use std::num::NonZeroU32;
 
 /// The options that are in force for a statement.
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Options {
     /// The first index of arrays is 1, and `lo:hi` includes `hi`.
     pub one_based: bool,
+    /// Products may be contracted pairwise.
+    pub tensor: bool,
     /// No liberty is granted.
     pub strict: bool,
     /// Results may begin at another index than the first one.
@@ -26,8 +28,23 @@ pub(crate) struct Options {
 }
 
 /// The names of all options, for advice.
-const KEYS: &str = "`strict`, `origin`, `init=`, `pad=`, `threads=`, and in `set` lines `one_based`, `zero_based` and \
+const KEYS: &str = "`strict`, `origin`, `init=`, `pad=`, `threads=`, `tensor=`, and in `set` lines `one_based`, `zero_based` and \
                     `origin A[...]`";
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            one_based: false,
+            tensor: true,
+            strict: false,
+            origin: false,
+            threads: None,
+            origins: IndexMap::new(),
+            init: None,
+            pad: None,
+        }
+    }
+}
 
 impl Options {
     /// The first index of an array without a stated origin.
@@ -55,7 +72,8 @@ impl Options {
             ("pad", Some(value)) if !is_line => self.pad = Some(value.clone()),
             ("strict", Some(value)) => self.strict = flag(key, value)?,
             ("fastmath", Some(value)) => self.strict = !flag(key, value)?,
-            ("tensor" | "verbose" | "avx", Some(value)) => drop(flag(key, value)?),
+            ("tensor", Some(value)) => self.tensor = flag(key, value)?,
+            ("verbose" | "avx", Some(value)) => drop(flag(key, value)?),
             ("cuda" | "device", _) => {
                 let help = "leave the option out; the number of threads is `threads=N`";
                 return error(

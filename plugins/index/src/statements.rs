@@ -231,10 +231,14 @@ impl Statements {
             })?;
             explanation.push_str(&explain(nest, &ranges, &known, &self.text));
             warnings.extend(ranges.warnings.iter().cloned());
-            let made = translate(&mut build, &values, nest, &ranges, &known).map_err(|refusal| match refusal {
-                Refusal::Wrong(error) => NotLowered::Wrong(self.errors(*error)),
-                Refusal::Undecided(error) => NotLowered::Undecided(self.errors(*error)),
-            })?;
+            let made =
+                translate(&mut build, &values, nest, &ranges, &known, &self.text).map_err(|refusal| match refusal {
+                    Refusal::Wrong(error) => NotLowered::Wrong(self.errors(*error)),
+                    Refusal::Undecided(error) => NotLowered::Undecided(self.errors(*error)),
+                })?;
+            if let Some(order) = &made.order {
+                explanation.push_str(&format!("  {order}\n"));
+            }
             let name = &nest.target.name;
             let dtype = build.func().ty(made.value).dtype();
             match made.extents {

@@ -7,6 +7,7 @@
 //! A statement that changes an array makes a new value of it: elements that no point writes are those of the
 //! old array. So reads on the right side always see the old elements.
 
+mod factored;
 mod level;
 mod positions;
 mod reductions;
@@ -62,6 +63,8 @@ pub(crate) struct Outcome {
     pub extents: Option<Vec<SymExpr>>,
     /// The first index of each dim.
     pub first: Vec<i64>,
+    /// The contraction order, for the explanation.
+    pub order: Option<String>,
 }
 
 /// Appends the instructions of a statement. `values` are the arrays and scalars by name.
@@ -71,6 +74,7 @@ pub(crate) fn translate(
     nest: &Nest,
     ranges: &Ranges,
     known: &Known,
+    text: &str,
 ) -> Made<Outcome> {
     let mut definitions = IndexMap::new();
     let nodes = [Some(&nest.body), nest.finish.as_ref()];
@@ -82,7 +86,7 @@ pub(crate) fn translate(
         });
     });
     let mut translation =
-        Translation { build, values, nest, ranges, known, definitions, args: Vec::new(), levels: Vec::new() };
+        Translation { build, values, nest, ranges, known, definitions, args: Vec::new(), levels: Vec::new(), text };
     translation.statement()
 }
 
@@ -99,6 +103,8 @@ struct Translation<'a, 'b, 'm> {
     args: Vec<Value>,
     /// The expression under construction, and those nested in it.
     levels: Vec<Level>,
+    /// The text of the program.
+    text: &'a str,
 }
 
 impl Translation<'_, '_, '_> {

@@ -143,7 +143,7 @@ impl Translation<'_, '_, '_> {
     }
 
     /// The indices on which a value depends.
-    fn dependencies_of(&self, node: &crate::nest::Node, found: &mut Vec<usize>) {
+    pub(super) fn dependencies_of(&self, node: &crate::nest::Node, found: &mut Vec<usize>) {
         let mut bound = Vec::new();
         let mut nodes = Vec::new();
         node.walk(&mut |node| nodes.push(node));

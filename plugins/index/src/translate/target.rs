@@ -27,10 +27,22 @@ impl Translation<'_, '_, '_> {
     pub(super) fn statement(&mut self) -> Made<Outcome> {
         let nest = self.nest;
         let loc = nest.loc;
+        let factored = self.factored();
+        let order = factored.as_ref().map(|factored| self.shown_order(factored, self.text));
+        let contracted = match &factored {
+            Some(factored) => Some(self.contract(factored)?),
+            None => None,
+        };
         let mut level = Level::default();
+        let mut reduces = false;
         for role in [Role::Parallel, Role::Reduced] {
             let kind = if role == Role::Parallel { AxisKind::Parallel } else { AxisKind::Reduce };
-            for index in (0..nest.indices.len()).filter(|index| nest.indices[*index].role == role) {
+            let is_left = |index: &usize| match (&contracted, role) {
+                (Some((_, left)), Role::Reduced) => left.contains(index),
+                _ => true,
+            };
+            for index in (0..nest.indices.len()).filter(|index| nest.indices[*index].role == role).filter(is_left) {
+                reduces |= role == Role::Reduced;
                 let (lo, end) = self.range_of(index, loc)?;
                 let hi = if role == Role::Parallel { sub(&end, &lo).map_err(|e| at(e, loc))? } else { end };
                 let name = self.axis_name(index, &level);
@@ -38,12 +50,16 @@ impl Translation<'_, '_, '_> {
             }
         }
         self.levels.push(level);
-        let reduces = nest.indices.iter().any(|index| index.role == Role::Reduced);
-        match &nest.target.dims {
-            None => self.scalar_target(reduces),
-            Some(dims) if nest.target.assign == Assign::New => self.new_array(dims, reduces),
-            Some(dims) => self.changed_array(dims, reduces),
-        }
+        let item = match (&factored, &contracted) {
+            (Some(factored), Some((parts, _))) => self.last_product(parts, factored)?,
+            _ => self.node(&nest.body)?,
+        };
+        let outcome = match &nest.target.dims {
+            None => self.scalar_target(item, reduces),
+            Some(dims) if nest.target.assign == Assign::New => self.new_array(dims, item, reduces),
+            Some(dims) => self.changed_array(dims, item, reduces),
+        };
+        outcome.map(|outcome| Outcome { order, ..outcome })
     }
 
     /// The reduction of the body, if there is one. Yields the value, or its accumulator.
@@ -51,6 +67,8 @@ impl Translation<'_, '_, '_> {
         let nest = self.nest;
         if !reduces {
             let (value, dtype) = self.strong(item, nest.loc)?;
+            // All reduced indices may be summed out in intermediate arrays.
+            self.level().result = Some(Item::Known(value, dtype));
             return Ok((Item::Known(value, dtype), Vec::new()));
         }
         let loc = nest.reduction_loc;
@@ -95,7 +113,7 @@ impl Translation<'_, '_, '_> {
 
     // --- Scalars ----------------------------------------------------------------------------------
 
-    fn scalar_target(&mut self, reduces: bool) -> Made<Outcome> {
+    fn scalar_target(&mut self, item: Item, reduces: bool) -> Made<Outcome> {
         let nest = self.nest;
         let loc = nest.loc;
         let target = &nest.target;
@@ -107,7 +125,6 @@ impl Translation<'_, '_, '_> {
             let ty = self.build.func().ty(old);
             return refuse(format!("`{}` is {ty}", target.name), target.loc, "write its positions on the left side");
         }
-        let item = self.node(&nest.body)?;
         let accumulates = matches!(target.assign, Assign::Add | Assign::Multiply | Assign::Combine);
         let start = match old {
             Some(old) if reduces && accumulates => {
@@ -139,7 +156,7 @@ impl Translation<'_, '_, '_> {
         let out = Out { dtype, dims: Vec::new(), index: Vec::new(), fill: None, write: Write::Unique };
         let results = self.instruction(level, reductions, vec![out], loc)?;
         let value = self.build.op("item", [results[0]]).map_err(|e| typed(e, loc))?;
-        Ok(Outcome { value, extents: None, first: Vec::new() })
+        Ok(Outcome { value, extents: None, first: Vec::new(), order: None })
     }
 
     /// The old and the new value, combined as the assignment says.
@@ -170,11 +187,10 @@ impl Translation<'_, '_, '_> {
 
     // --- New arrays -------------------------------------------------------------------------------
 
-    fn new_array(&mut self, dims: &[Place], reduces: bool) -> Made<Outcome> {
+    fn new_array(&mut self, dims: &[Place], item: Item, reduces: bool) -> Made<Outcome> {
         let nest = self.nest;
         let loc = nest.loc;
         let written = self.new_places(dims)?;
-        let item = self.node(&nest.body)?;
         let (result, reductions) = self.reduced(item, reduces, None)?;
         let result = self.finished(result)?;
         let (value, dtype) = self.strong(result, loc)?;
@@ -183,7 +199,7 @@ impl Translation<'_, '_, '_> {
         let write = if written.is_repeated { Write::LastWins } else { Write::Unique };
         let out = Out { dtype, dims: written.dims, index: written.index, fill, write };
         let results = self.instruction(level, reductions, vec![out], loc)?;
-        Ok(Outcome { value: results[0], extents: Some(written.extents), first: written.first })
+        Ok(Outcome { value: results[0], extents: Some(written.extents), first: written.first, order: None })
     }
 
     fn new_places(&mut self, dims: &[Place]) -> Made<Written> {
@@ -275,7 +291,7 @@ impl Translation<'_, '_, '_> {
 
     // --- Arrays that are changed ------------------------------------------------------------------
 
-    fn changed_array(&mut self, dims: &[Place], reduces: bool) -> Made<Outcome> {
+    fn changed_array(&mut self, dims: &[Place], item: Item, reduces: bool) -> Made<Outcome> {
         let nest = self.nest;
         let (loc, target) = (nest.loc, &nest.target);
         let old = self.value_of(&target.name, target.loc)?;
@@ -295,7 +311,6 @@ impl Translation<'_, '_, '_> {
         for dim in 0..dims.len() {
             index.push(self.position(access, dim)?);
         }
-        let item = self.node(&nest.body)?;
         let accumulates = matches!(target.assign, Assign::Add | Assign::Multiply | Assign::Combine);
         let start = match () {
             _ if !(reduces && accumulates) => None,
@@ -333,7 +348,7 @@ impl Translation<'_, '_, '_> {
             let level = self.yields(vec![value], &reductions)?;
             let out = Out { dtype: array.dtype, dims: known_dims, index, fill: None, write: Write::Unique };
             let results = self.instruction(level, reductions, vec![out], loc)?;
-            return Ok(Outcome { value: results[0], extents: Some(array.extents), first: array.first });
+            return Ok(Outcome { value: results[0], extents: Some(array.extents), first: array.first, order: None });
         }
         // The new elements, and where they are.
         let (own, fill, write) = match (is_store || !is_repeated, is_repeated) {
@@ -388,7 +403,7 @@ impl Translation<'_, '_, '_> {
             new = self.cast_value(new, array.dtype, loc)?;
         }
         let value = self.build.op("where", [mask, new, old]).map_err(|e| typed(e, loc))?;
-        Ok(Outcome { value, extents: Some(array.extents), first: array.first })
+        Ok(Outcome { value, extents: Some(array.extents), first: array.first, order: None })
     }
 
     /// The old element at the position that is written.
