@@ -22,8 +22,8 @@
 //!   [`LowerScalar`] emits kernel instructions, by a [`KernelBuilder`]. [`Cost`] and [`CostRule`], in units
 //!   of [`cost::CYCLE`], guide equality saturation, [`FactsRule`] answers conditions of rules,
 //!   [`BitMeaning`] in [`Terms`] proves rules, and [`AxisView`] lets fused loops read through a view.
-//! - **Source languages**: a [`LanguageDef`] and [`register_language!`]; tools read its programs in place of IR
-//!   text.
+//! - **Source languages**: a [`LanguageDef`] and [`register_language!`]. Tools read its programs in place of
+//!   IR text.
 //! - **Linking**: [`plugin!`] once in the crate, so that programs can check by [`link_plugins!`] that it is
 //!   linked.
 //! - **To try it**: [`parse_module`], [`verify_module`], [`Pipeline`] with [`Options`], [`evaluate`],

@@ -1,6 +1,7 @@
 //! The inputs of a program: names that it reads before it assigns them.
 
 use crate::nest::{Nest, Node, Size, Source, Term};
+use crate::resolve::flattened;
 use crate::syntax::Assign;
 use indexmap::IndexMap;
 use rewright::Loc;
@@ -65,6 +66,11 @@ fn of_nest(nest: &Nest, found: &mut IndexMap<String, Input>) {
         .collect();
     let mut sizes: Vec<(&Size, Loc)> = Vec::new();
     let mut add = |name: &str, kind: InputKind, loc: Loc| {
+        let (name, kind) = match flattened(name) {
+            // Its rank is 1 at least.
+            Some(inner) => (inner, InputKind::Array { rank: 1 }),
+            None => (name, kind),
+        };
         if name.is_empty() {
             return;
         }

@@ -220,7 +220,10 @@ impl<'a> Parser<'a> {
     /// `strict`, `threads=2`, `origin K[-2]`.
     fn setting(&mut self) -> Parsed<Setting> {
         let key = self.word("the name of an option")?;
-        let value = match key.text == "origin" && self.kind() == Kind::Name && self.ahead(1).kind == Kind::Sign("[") {
+        let value = match matches!(key.text.as_str(), "origin" | "dims")
+            && self.kind() == Kind::Name
+            && self.ahead(1).kind == Kind::Sign("[")
+        {
             true => {
                 let name = self.word("the name of an array")?;
                 let array = Expr { kind: ExprKind::Name(name.text), loc: name.loc };

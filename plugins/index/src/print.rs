@@ -107,14 +107,19 @@ impl Display for Setting {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.value {
             None => write!(f, "{}", self.key),
-            Some(value)
-                if self.key.text == "origin"
-                    && matches!(&value.kind, ExprKind::Read(array, _) if matches!(array.kind, ExprKind::Name(_))) =>
-            {
-                write!(f, "origin {value}")
-            }
+            Some(value) if self.is_of_array() => write!(f, "{} {value}", self.key),
             Some(value) => write!(f, "{}={value}", self.key),
         }
+    }
+}
+
+impl Setting {
+    /// `origin A[-2]` or `dims A[row, col]`.
+    fn is_of_array(&self) -> bool {
+        let is_name = |array: &Expr| matches!(array.kind, ExprKind::Name(_));
+        let of_array =
+            self.value.as_ref().map(|value| matches!(&value.kind, ExprKind::Read(array, _) if is_name(array)));
+        matches!(self.key.text.as_str(), "origin" | "dims") && of_array == Some(true)
     }
 }
 

@@ -16,6 +16,7 @@ use crate::parse::{Parsed, error};
 use crate::settings::Options;
 use crate::syntax::{Assign, Expr, ExprKind, LeftPosition, Place, RangeSign, Statement, Word};
 use names::Names;
+pub(crate) use positions::flattened;
 use rewright::Loc;
 use rewright::expr::Monoid;
 
@@ -264,8 +265,13 @@ impl Resolver<'_> {
     }
 
     fn write(&mut self, name: &str, dim: usize, position: &LeftPosition, is_new: bool) -> Parsed<Write> {
-        if let Some(word) = &position.dim {
-            return error(format!("dims have no names, so `{word}` is none"), word.loc, "write the positions in order");
+        if let (Some(word), false) = (&position.dim, is_new) {
+            let help = "write the positions in order";
+            return error(
+                format!("the dims of an array that is changed are not named, so `{word}` is none"),
+                word.loc,
+                help,
+            );
         }
         match &position.position {
             Place::One => Ok(Write::One),

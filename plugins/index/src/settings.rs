@@ -21,6 +21,8 @@ pub(crate) struct Options {
     pub threads: Option<NonZeroU32>,
     /// The first indices of arrays.
     pub origins: IndexMap<String, Vec<i64>>,
+    /// The names of the dims of arrays.
+    pub dims: IndexMap<String, Vec<String>>,
     /// The initial value of a reduction.
     pub init: Option<Expr>,
     /// The value of padding.
@@ -28,8 +30,8 @@ pub(crate) struct Options {
 }
 
 /// The names of all options, for advice.
-const KEYS: &str = "`strict`, `origin`, `init=`, `pad=`, `threads=`, `tensor=`, and in `set` lines `one_based`, `zero_based` and \
-                    `origin A[...]`";
+const KEYS: &str = "`strict`, `origin`, `init=`, `pad=`, `threads=`, `tensor=`, and in `set` lines `one_based`, `zero_based`, \
+                    `origin A[...]` and `dims A[...]`";
 
 impl Default for Options {
     fn default() -> Self {
@@ -40,6 +42,7 @@ impl Default for Options {
             origin: false,
             threads: None,
             origins: IndexMap::new(),
+            dims: IndexMap::new(),
             init: None,
             pad: None,
         }
@@ -67,6 +70,7 @@ impl Options {
             }
             ("origin", None) => self.origin = true,
             ("origin", Some(value)) if is_line => self.array_origin(value)?,
+            ("dims", Some(value)) if is_line => self.array_dims(value)?,
             ("threads", Some(value)) => self.threads = threads(value)?,
             ("init", Some(value)) if !is_line => self.init = Some(value.clone()),
             ("pad", Some(value)) if !is_line => self.pad = Some(value.clone()),
@@ -90,6 +94,22 @@ impl Options {
             }
             _ => return error(format!("there is no option `{key}` here"), loc, &format!("the options are {KEYS}")),
         }
+        Ok(())
+    }
+
+    /// `dims M[row, col]`: the names of the dims of an array.
+    fn array_dims(&mut self, value: &Expr) -> Parsed<()> {
+        let wrong = |loc| error("these are no names of dims", loc, "write the array with them, as `dims M[row, col]`");
+        let ExprKind::Read(array, positions) = &value.kind else { return wrong(value.loc) };
+        let ExprKind::Name(name) = &array.kind else { return wrong(array.loc) };
+        let mut names: Vec<String> = Vec::new();
+        for position in positions {
+            match &position.expr.kind {
+                ExprKind::Name(own) if position.dim.is_none() && !names.contains(own) => names.push(own.clone()),
+                _ => return wrong(position.expr.loc),
+            }
+        }
+        self.dims.insert(name.clone(), names);
         Ok(())
     }
 

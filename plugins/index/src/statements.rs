@@ -3,12 +3,12 @@
 use crate::explain::explain;
 use crate::inputs::{Input, InputKind, inputs};
 use crate::known::{Known, KnownArray, KnownScalar};
-use crate::nest::Nest;
+use crate::nest::{Nest, Source};
 use crate::parse::parse;
 use crate::ranges::{NoRanges, infer};
-use crate::resolve::resolve;
+use crate::resolve::{flattened, resolve};
 use crate::settings::Options;
-use crate::syntax::{Line, Program};
+use crate::syntax::{Assign, LeftPosition, Line, Program};
 use crate::translate::{Refusal, translate};
 use crate::{call, symbols};
 use indexmap::IndexMap;
@@ -123,7 +123,15 @@ impl Statements {
                     }
                 }
                 Line::Statement(statement) => match resolve(statement, &options) {
-                    Ok(nest) => nests.push(nest),
+                    Ok(nest) => {
+                        let names = |position: &LeftPosition| position.dim.as_ref().map(|word| word.text.clone());
+                        let names = statement.left.positions.iter().flatten().map(names).collect::<Option<Vec<_>>>();
+                        if let (Assign::New, Some(names)) = (statement.assign, names.filter(|names| !names.is_empty()))
+                        {
+                            options.dims.insert(nest.target.name.clone(), names);
+                        }
+                        nests.push(nest);
+                    }
                     Err(error) => errors.push(*error),
                 },
             }
@@ -225,6 +233,7 @@ impl Statements {
         let (mut explanation, mut warnings) = (String::new(), Vec::new());
         let mut results: IndexMap<String, Value> = IndexMap::new();
         for nest in &self.nests {
+            self.flatten(nest, &mut build, &mut values, &mut known)?;
             let ranges = infer(nest, &known, &self.text).map_err(|error| match error {
                 NoRanges::Wrong(error) => NotLowered::Wrong(self.errors(*error)),
                 NoRanges::Undecided(error) => NotLowered::Undecided(self.errors(*error)),
@@ -292,6 +301,45 @@ impl Statements {
             explanation,
             warnings,
         })
+    }
+
+    /// Adds the arrays whose elements a statement reads in row-major order.
+    fn flatten(
+        &self,
+        nest: &Nest,
+        build: &mut FuncBuilder<'_>,
+        values: &mut IndexMap<String, Value>,
+        known: &mut Known,
+    ) -> Result<(), NotLowered> {
+        for access in &nest.accesses {
+            let Source::Array(name) = &access.source else { continue };
+            let Some(inner) = flattened(name) else { continue };
+            let fail = |error: Diagnostic| self.errors(error.at(access.loc));
+            let (Some(value), Some(array)) = (values.get(inner).copied(), known.arrays.get(inner)) else {
+                return Err(NotLowered::Wrong(fail(Diagnostic::new(format!("there is no array `{inner}`")))));
+            };
+            let extents: Option<Vec<i64>> = array.extents.iter().map(SymExpr::as_constant).collect();
+            let total = extents.and_then(|extents| extents.iter().try_fold(1i64, |n, extent| n.checked_mul(*extent)));
+            let (value, extent) = match (&array.extents[..], total) {
+                ([extent], _) => (value, extent.clone()),
+                (_, Some(total)) => {
+                    let dims = rewright::Attr::Dims(vec![Dim::Const(total.unsigned_abs())].into());
+                    let attrs = rewright::Attrs::new().with("dims", dims);
+                    let value =
+                        build.op_with("reshape", [value], attrs).map_err(|e| NotLowered::Wrong(fail(e.into())))?;
+                    (value, SymExpr::constant(total))
+                }
+                _ => {
+                    let error = Diagnostic::new(format!("the number of elements of `{inner}` is no sum of extents"));
+                    return Err(NotLowered::Undecided(fail(error.help("give the arrays"))));
+                }
+            };
+            let flat =
+                KnownArray { dtype: array.dtype, extents: vec![extent], first: vec![known.base], elements: None };
+            values.insert(name.clone(), value);
+            known.arrays.insert(name.clone(), flat);
+        }
+        Ok(())
     }
 
     /// Adds the facts about an input; returns its type.

@@ -5,6 +5,7 @@
 
 use crate::inputs::{Input, InputKind};
 use crate::nest::{Boundary, Nest, Size, Source, Write};
+use crate::resolve::flattened;
 use crate::syntax::Assign;
 use indexmap::IndexMap;
 use rewright::Name;
@@ -22,6 +23,9 @@ pub(crate) fn extents(nests: &[Nest], inputs: &IndexMap<String, Input>, base: i6
         }
         for access in &nest.accesses {
             let Source::Array(name) = &access.source else { continue };
+            if flattened(name).is_some() {
+                continue;
+            }
             let version = versions.get(name.as_str()).copied().unwrap_or(0);
             for (dim, along) in access.dims.iter().enumerate() {
                 let ([(index, _)], true) = (&along.form.terms[..], along.is_plain) else { continue };

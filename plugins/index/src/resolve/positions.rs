@@ -14,14 +14,7 @@ impl Resolver<'_> {
     pub(super) fn access(&mut self, array: &Expr, positions: &[Position], loc: Loc) -> Parsed<usize> {
         let (source, name) = self.source(array, loc)?;
         let mut dims = Vec::new();
-        for (dim, position) in positions.iter().enumerate() {
-            if let Some(word) = &position.dim {
-                return error(
-                    format!("dims have no names, so `{word}` is none"),
-                    word.loc,
-                    "write the positions in order",
-                );
-            }
+        for (dim, position) in self.in_order(&name, positions, loc)?.into_iter().enumerate() {
             dims.push(self.along(&name, dim, &position.expr)?);
         }
         match &source {
@@ -33,6 +26,37 @@ impl Resolver<'_> {
         }
         self.accesses.push(Access { source, dims, loc, is_write: false, is_after: self.is_finish });
         Ok(self.accesses.len() - 1)
+    }
+
+    /// The positions in the order of the dims, which may be named.
+    fn in_order<'p>(&self, array: &str, positions: &'p [Position], loc: Loc) -> Parsed<Vec<&'p Position>> {
+        let Some(word) = positions.iter().find_map(|position| position.dim.as_ref()) else {
+            return Ok(positions.iter().collect());
+        };
+        let Some(names) = self.options.dims.get(array) else {
+            let help = format!("name them: `set dims {array}[row, col]`");
+            return error(format!("the dims of `{array}` have no names, so `{word}` is none"), word.loc, &help);
+        };
+        let list = names.join(", ");
+        for position in positions {
+            match &position.dim {
+                Some(word) if !names.contains(&word.text) => {
+                    return error(format!("`{array}` has no dim `{word}`"), word.loc, &format!("its dims are {list}"));
+                }
+                Some(_) => {}
+                None => return error("name all positions or none", position.expr.loc, &format!("the dims are {list}")),
+            }
+        }
+        let named = |name: &String| {
+            let mut own =
+                positions.iter().filter(|position| position.dim.as_ref().is_some_and(|word| word.text == *name));
+            match (own.next(), own.next()) {
+                (Some(position), None) => Ok(position),
+                (None, _) => error(format!("dim `{name}` has no position"), loc, &format!("the dims are {list}")),
+                (Some(_), Some(twice)) => error(format!("dim `{name}` has two positions"), twice.expr.loc, ""),
+            }
+        };
+        names.iter().map(named).collect()
     }
 
     /// The array of an access, and its name; the name is empty if it has none.
@@ -48,12 +72,20 @@ impl Resolver<'_> {
                 let (lo, hi) = self.range(array)?;
                 Ok((Source::Range(lo, hi), String::new()))
             }
-            ExprKind::Call(function, args, false) => match &function.kind {
-                ExprKind::Name(f) if matches!(f.as_str(), "ones" | "zeros") => {
+            ExprKind::Call(function, args, false) => match (&function.kind, &args[..]) {
+                (ExprKind::Name(f), [Expr { kind: ExprKind::Name(name), .. }]) if f == "flat" => {
+                    let name = flat(name);
+                    Ok((Source::Array(name.clone()), name))
+                }
+                (ExprKind::Name(f), args) if matches!(f.as_str(), "ones" | "zeros") => {
                     let extents = args.iter().map(|arg| self.size(arg)).collect::<Parsed<Vec<_>>>()?;
                     Ok((Source::Filled(if f == "ones" { 1.0 } else { 0.0 }, extents), String::new()))
                 }
-                _ => error("this is no array", array.loc, "read an array by name, a range, `ones(n)` or `zeros(n)`"),
+                _ => error(
+                    "this is no array",
+                    array.loc,
+                    "read an array by name, `flat(A)`, a range, `ones(n)` or `zeros(n)`",
+                ),
             },
             ExprKind::Read(..) => {
                 let help = "there are no arrays of arrays: make one array of more dims and write `C[i, j]`";
@@ -213,6 +245,16 @@ impl Resolver<'_> {
             _ => error("this is no size", expr.loc, SIZES),
         }
     }
+}
+
+/// The name of the elements of an array in row-major order.
+pub(crate) fn flat(name: &str) -> String {
+    format!("flat({name})")
+}
+
+/// The array whose elements in row-major order have this name.
+pub(crate) fn flattened(name: &str) -> Option<&str> {
+    name.strip_prefix("flat(")?.strip_suffix(')')
 }
 
 fn scaled(form: Form, by: Size, loc: Loc) -> Parsed<Form> {

@@ -1,4 +1,4 @@
-//! Errors: what is wrong, where, and the way out.
+//! Errors: the fault, its place, and the way out.
 
 use super::support::*;
 use super::{a, b, b4, int, one};

@@ -9,6 +9,7 @@ mod support;
 mod basics;
 mod boundary;
 mod errors;
+mod features;
 mod gather;
 mod in_place;
 mod ranges;

@@ -1,0 +1,286 @@
+//! One test for each feature of the notation, by its number in the list of Tullio.jl's features (`f1` to
+//! `f46`). Cases with more detail are in the other files.
+
+use super::support::*;
+use super::{int, scalar};
+use rewright::{DType, Datum, Scalar};
+
+fn x() -> Named {
+    ("x", floats(&[1.0, 2.0, 3.0]))
+}
+
+fn m() -> Named {
+    ("M", by2(2, 3, |i, j| 10.0 * i + j))
+}
+
+#[test]
+fn f1_new_arrays_reduce_around_the_whole_right_side() {
+    check("y[i] := M[i, j] * 2 + 1", &[m()], "y", floats(&[75.0, 135.0]));
+}
+
+#[test]
+fn f2_assignments_write_the_inferred_points_only() {
+    check("E[i] = x[i+1]", &[x(), ("E", floats(&[9.0; 4]))], "E", floats(&[2.0, 3.0, 9.0, 9.0]));
+}
+
+#[test]
+fn f3_accumulating_assignments_start_from_old_elements() {
+    check("C[i] += M[i, j]", &[m(), ("C", floats(&[1.0, 2.0]))], "C", floats(&[37.0, 68.0]));
+    check("C[i] *= x[i]", &[x(), ("C", floats(&[1.0, 2.0, 3.0]))], "C", floats(&[1.0, 4.0, 9.0]));
+    check("(max) C[i] ^= x[i]", &[x(), ("C", floats(&[2.0; 3]))], "C", floats(&[2.0, 2.0, 3.0]));
+}
+
+#[test]
+fn f4_scalars() {
+    check("s := x[i]", &[x()], "s", scalar(6.0));
+    check("s *= x[i]", &[x(), ("s", int(2))], "s", scalar(12.0));
+}
+
+#[test]
+fn f5_dims_of_extent_one_and_fixed_positions() {
+    check("Z[_, i] := x[i]", &[x()], "Z", by2(1, 3, |_, j| j));
+    let zeros = ("D", by2(3, 4, |_, _| 0.0));
+    check("D[i, end-3] = x[i]", &[x(), zeros.clone()], "D", by2(3, 4, |i, j| if j == 1.0 { i } else { 0.0 }));
+    check("D[i, 1] = x[i]", &[x(), zeros], "D", by2(3, 4, |i, j| if j == 2.0 { i } else { 0.0 }));
+}
+
+#[test]
+fn f6_results_without_a_name() {
+    check("_[i] := x[i] + 1", &[x()], "_", floats(&[2.0, 3.0, 4.0]));
+}
+
+#[test]
+fn f7_diagonals() {
+    check("D[i, i] := x[i]", &[x()], "D", by2(3, 3, |i, j| if i == j { i } else { 0.0 }));
+    check("D[i, i] := x[i] pad=7", &[x()], "D", by2(3, 3, |i, j| if i == j { i } else { 7.0 }));
+}
+
+#[test]
+fn f8_moved_indices() {
+    check("y[i+_] := x[i-2]", &[x()], "y", x().1);
+}
+
+#[test]
+fn f9_positions_on_the_left_that_are_not_injective() {
+    let args = [x(), ("C", floats(&[0.0; 5])), ("y", floats(&[1.0, 10.0, 100.0]))];
+    check("C[i+j] += x[i]*y[j]", &args, "C", floats(&[1.0, 12.0, 123.0, 230.0, 300.0]));
+    refused("C[i+j] = x[i]*y[j]", &args, &["write one element"]);
+}
+
+#[test]
+fn f10_named_dims() {
+    let text = "T[row=i, col=j] := M[i, j]\nU[i] := T[col=1, row=i]";
+    check(text, &[m()], "U", floats(&[12.0, 22.0]));
+    check("set dims M[row, col]\nS[i, j] := M[col=j, row=i]", &[m()], "S", m().1);
+    refused("S[i, j] := M[col=j, row=i]", &[m()], &["the dims of `M` have no names", "set dims M[row, col]"]);
+    refused("set dims M[row, col]\nS[i, j] := M[col=j, line=i]", &[m()], &["`M` has no dim `line`"]);
+    refused("set dims M[row, col]\nS[j] := M[col=j]", &[m()], &["dim `row` has no position"]);
+}
+
+#[test]
+fn f11_primes() {
+    check("y[i'] := x[i′]", &[x()], "y", x().1);
+}
+
+#[test]
+fn f12_plain_ranges_are_equal() {
+    refused("y[i] := x[i] + z[i]", &[x(), ("z", floats(&[1.0]))], &["ranges of index `i` differ"]);
+    refused("y[i] := x[i, j]", &[x()], &["`x` has 1 dims and is read at 2 positions"]);
+}
+
+#[test]
+fn f13_any_shift_intersects() {
+    check("y[i] := x[i+0] + z[i]", &[x(), ("z", floats(&[1.0]))], "y", floats(&[2.0]));
+}
+
+#[test]
+fn f14_scales_and_nested_forms() {
+    assert_eq!(range("s := x[2i+1]", &[("x", floats(&[0.0; 9]))], "i"), "0..4");
+    assert_eq!(range("s := x[(2i+1)*3+4]", &[("x", floats(&[0.0; 40]))], "i"), "-1..6");
+    assert_eq!(range("s := x[1-3(i+4)]", &[("x", floats(&[0.0; 9]))], "i"), "-6..-3");
+    check("s := x[2i+$j]", &[x(), ("j", int(0))], "s", scalar(4.0));
+}
+
+#[test]
+fn f15_two_indices_are_safe_for_all_values() {
+    assert_eq!(range("y[i+_] := x[i-j] * 0 (j in 0..2)", &[x()], "i"), "1..3");
+}
+
+#[test]
+fn f16_resolution_does_not_depend_on_the_text() {
+    for text in ["s := x[i+j] * w[j]", "s := w[j] * x[i+j]"] {
+        assert_eq!(range(text, &[x(), ("w", floats(&[1.0, 1.0]))], "i"), "0..2", "{text}");
+    }
+}
+
+#[test]
+fn f17_explicit_ranges() {
+    check("y[i] := i (i in 0..3)", &[], "y", ints(&[0, 1, 2]));
+    refused("y[i] := x[i] (i in 0..2)", &[x()], &["ranges of index `i` differ", "by the range `0..2`"]);
+    refused("y[i] := i (i in n)", &[("n", int(3))], &["a range is expected here"]);
+}
+
+#[test]
+fn f18_origins() {
+    refused("y[i] := x[i-2]", &[x()], &["index `i` has the range 2..5", "i + _"]);
+    check("y[i] := x[i-2] origin", &[x()], "y", x().1);
+    check("set origin x[-1]\ny[i] := x[i-1]", &[x()], "y", x().1);
+}
+
+#[test]
+fn f19_positions_in_row_major_order() {
+    check("v[i] := flat(M)[i]", &[m()], "v", floats(&[11.0, 12.0, 13.0, 21.0, 22.0, 23.0]));
+    check("v[i] := flat(M)[2i+1]", &[m()], "v", floats(&[12.0, 21.0, 23.0]));
+    refused("v[i] := M[i]", &[m()], &["`M` has 2 dims and is read at 1 position"]);
+}
+
+#[test]
+fn f20_wrapped_and_clamped() {
+    check("y[i] := x[mod(i+1)] (i in 0..4)", &[x()], "y", floats(&[2.0, 3.0, 1.0, 2.0]));
+    check("y[i] := x[clamp(i-1)] (i in 0..5)", &[x()], "y", floats(&[1.0, 1.0, 2.0, 3.0, 3.0]));
+}
+
+#[test]
+fn f21_padded() {
+    check("y[i+_] := x[pad(i, 1, 2)] pad=9", &[x()], "y", floats(&[9.0, 1.0, 2.0, 3.0, 9.0, 9.0]));
+    refused("y[i] := x[pad(i, 1)] + x[i]", &[x()], &["ranges of index `i` differ"]);
+}
+
+#[test]
+fn f22_fixed_and_captured_positions() {
+    check("y[i] := M[i, $c]", &[m(), ("c", int(2))], "y", floats(&[13.0, 23.0]));
+    check("y[i] := M[i, $(c-1)]", &[m(), ("c", int(2))], "y", floats(&[12.0, 22.0]));
+    check("y[i] := M[i, 0]", &[m()], "y", floats(&[11.0, 21.0]));
+}
+
+#[test]
+fn f23_gathers() {
+    let j = ("J", ints(&[2, 0]));
+    check("y[k] := x[J[k]]", &[x(), j.clone()], "y", floats(&[3.0, 1.0]));
+    check("y[k, i+_] := x[J[k]-i] (i in 0..1)", &[x(), j.clone()], "y", array(&[2, 1], &[3.0, 1.0]));
+    check("y[k] := x[2J[k]-2J[k]+k]", &[x(), j], "y", floats(&[1.0, 2.0]));
+}
+
+#[test]
+fn f24_scatters() {
+    let j = ("J", ints(&[2, 0, 2]));
+    check("h[J[k]] := x[k]", &[x(), j.clone()], "h", floats(&[2.0, 0.0, 3.0]));
+    check("h[J[k]] += x[k]", &[x(), j.clone(), ("h", floats(&[1.0; 3]))], "h", floats(&[3.0, 1.0, 5.0]));
+    refused("h[J[k]] += x[k]", &[x(), j, ("h", floats(&[1.0; 2]))], &["outside of dim 0 with 0..2"]);
+}
+
+#[test]
+fn f25_slices_are_refused() {
+    refused("y[i] := M[i, :]", &[m()], &["`:` is no position here"]);
+}
+
+#[test]
+fn f30_all_elementwise_ops_are_functions() {
+    check("y[i] := hypot(x[i], cbrt(8)) + erf(0)", &[x()], "y", floats(&[1.0f64, 2.0, 3.0].map(|x| x.hypot(2.0))));
+    refused("y[i] := hypott(x[i], 2)", &[x()], &["there is no function `hypott`", "did you mean `hypot`?"]);
+}
+
+#[test]
+fn f31_indices_are_numbers_and_truth_values_too() {
+    check("y[i, j] := x[j] * (j <= i) (i in 0..2)", &[x()], "y", array(&[2, 3], &[1.0, 0.0, 0.0, 1.0, 2.0, 0.0]));
+    check("n := (x[i] > 1) + (x[i] > 2)", &[x()], "n", int(3));
+}
+
+#[test]
+fn f32_scalars_from_outside() {
+    check("y[i] := $α * x[i] + k", &[x(), ("α", scalar(2.0)), ("k", int(1))], "y", floats(&[3.0, 5.0, 7.0]));
+}
+
+#[test]
+fn f33_and_f34_elements_are_numbers() {
+    refused("y[i] := (x[i], i)", &[x()], &["elements are numbers", "a statement for each part"]);
+    refused("y[i] := x[i].re", &[x()], &["elements have no fields"]);
+}
+
+#[test]
+fn f35_arrays_that_an_expression_makes() {
+    check("y[i] := (1..4)[i] * x[i]", &[x()], "y", floats(&[1.0, 4.0, 9.0]));
+    check("y[i+_] := sqrt.(x)[i+1]", &[x()], "y", floats(&[1.0, 2f64.sqrt(), 3f64.sqrt()]));
+    check("y[i] := ones(3)[k] * x[i]", &[x()], "y", floats(&[3.0, 6.0, 9.0]));
+}
+
+#[test]
+fn f36_blocks() {
+    check("y[i] := { u = x[i] + 1; v = u * u; v - u }", &[x()], "y", floats(&[2.0, 6.0, 12.0]));
+    refused("y[i] := { u = x[i] }", &[x()], &["a block ends with its value"]);
+    let text = "y[i] := { p = i * i; x[p] } (i in 0..3)";
+    refused(text, &[x()], &["position"]);
+}
+
+#[test]
+fn f37_every_reduction_has_its_identity() {
+    let none = ("x", floats(&[]));
+    check("(*) p := x[i]", &[none.clone()], "p", scalar(1.0));
+    check("(&) p := x[i] > 0", &[none.clone()], "p", Datum::from(Scalar::Bool(true)));
+    refused("(hypot) p := x[i]", &[none], &["has no initial value of its own"]);
+}
+
+#[test]
+fn f38_initial_values_count_once() {
+    let big = ("x", floats(&vec![1.0; 100_000]));
+    check("s := x[i] init=2", &[big], "s", scalar(100_002.0));
+}
+
+#[test]
+fn f39_empty_ranges() {
+    let none = ("x", floats(&[]));
+    check("s := x[i]", &[none.clone()], "s", scalar(0.0));
+    check("y[i] := x[i]", &[none.clone()], "y", floats(&[]));
+    check("s := i (i in 5..3)", &[], "s", int(0));
+    refused("(min) s := x[i]", &[none], &["zero elements"]);
+}
+
+#[test]
+fn f40_something_is_reduced() {
+    refused("(max) y[i] := x[i]", &[x()], &["there is nothing to reduce by `max`"]);
+    refused("y[i] := x[i] |> sqrt", &[x()], &["there is no reduction that this finisher could finish"]);
+}
+
+#[test]
+fn f41_finishers_once_for_each_element() {
+    check("n := x[i]^2 |> sqrt", &[x()], "n", scalar(14f64.sqrt()));
+    check("n[i] := sqrt <| M[i, j]", &[m()], "n", floats(&[36f64.sqrt(), 66f64.sqrt()]));
+    refused("n[i] := M[i, j] |> _ * j", &[m()], &["`j` is reduced, so a finisher can't use it"]);
+}
+
+#[test]
+fn f42_accumulators_are_wide() {
+    let narrow = rewright::Array::from_fn(DType::U8, &[3], |_| Scalar::U8(200)).expect("memory");
+    check("s := x[i]", &[("x", narrow.into())], "s", Datum::from(Scalar::U64(600)));
+}
+
+#[test]
+fn f43_threads_do_not_change_results() {
+    let big = ("x", floats(&(0..5000).map(f64::from).collect::<Vec<_>>()));
+    let wanted = run("y[i] := sin(x[i+k]) (k in 0..9)", &[big.clone()]);
+    for threads in ["false", "true", "1", "3"] {
+        let found = run(&format!("y[i] := sin(x[i+k]) (k in 0..9) threads={threads}"), &[big.clone()]);
+        assert!(found["y"].to_array().same_bits(&wanted["y"].to_array()), "{threads}");
+    }
+}
+
+#[test]
+fn f44_strict_sums_go_from_left_to_right() {
+    let values: Vec<f64> = (0..3000).map(|i| 1.0 / f64::from(i + 1)).collect();
+    let wanted = values.iter().fold(0.0, |sum, x| sum + x);
+    let found = run("s := x[i] strict", &[("x", floats(&values))]);
+    assert_eq!(found["s"].as_scalar(), Some(Scalar::F64(wanted)));
+    let nan = ("x", floats(&[f64::NAN, 1.0]));
+    check("s := x[i]", &[nan], "s", scalar(f64::NAN));
+}
+
+#[test]
+fn f45_options_have_names_and_values() {
+    refused("y[i] := x[i] nograd=x", &[x()], &["no gradients"]);
+    assert!(explained("y[i+_] := x[i+1]", &[x()]).contains("reads x[i+1]: in bounds"));
+}
+
+#[test]
+fn f46_einsum_strings_are_statements() {
+    assert_eq!(rewright_index::einsum_statement("ij->ji", &[2]).expect("valid"), "R[j, i] := A0[i, j]");
+}
