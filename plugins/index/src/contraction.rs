@@ -1,7 +1,7 @@
 //! Contraction order: the cheapest way to multiply factors pairwise and to sum out indices on the way.
 //!
-//! `X[a,b] * Y[b,c] * Z[c,d]`, summed over `b` and `c`, is one loop nest over four indices, or two products of
-//! matrices over three. The cost of a pair is the number of points of its indices, and of an intermediate
+//! `X[a,b] * Y[b,c] * Z[c,d]`, summed over `b` and `c`, is one loop nest over four indices, or two products
+//! of matrices over three. The cost of a pair is the number of points of its indices, and of an intermediate
 //! array its size. Up to [`EXACT`] factors, dynamic programming over subsets finds the cheapest tree (as in
 //! opt_einsum, Smith and Gray, 2018); beyond, the pair that saves the most memory comes first.
 

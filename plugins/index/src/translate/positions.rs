@@ -98,8 +98,8 @@ impl Translation<'_, '_, '_> {
         self.computed(access, dim, &offset)
     }
 
-    /// A position that is read from an array of integers, if none of those is negative. `is_counted` says that
-    /// none is among those that are read.
+    /// A position that is read from an array of integers, if none of those is negative. `is_counted` says
+    /// that none is among those that are read.
     pub(super) fn direct(
         &mut self,
         inner: usize,

@@ -276,7 +276,8 @@ impl Translation<'_, '_, '_> {
         }
     }
 
-    /// Applies an op. Literals take the dtype that its rule gives them. In arithmetic, truth values are 0 and 1.
+    /// Applies an op. Literals take the dtype that its rule gives them. In arithmetic, truth values are 0
+    /// and 1.
     pub(super) fn op(&mut self, op: Op, args: &[Item], loc: Loc) -> Made<Item> {
         let is_truth = |arg: &Item| match arg {
             Item::Known(_, dtype) => dtype.is_bool(),
