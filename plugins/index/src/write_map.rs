@@ -10,12 +10,13 @@ const MAX_POINTS: i128 = 1 << 20;
 /// The map from the indices of the left side to the elements that are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum WriteMap {
-    /// Each element is written once at most; or it is tested when it runs.
-    Injective,
+    /// Each dim determines an index, so each element is written once at most, for all extents.
+    Determined,
     /// Positions are read from an array.
     Gathered,
-    /// These two points write one element.
-    Collides(String, String),
+    /// Points may meet, as in `C[i+j]`. For these extents two do, if they are given; without them, it is
+    /// tested when it runs.
+    Open(Option<(String, String)>),
 }
 
 /// Analyses the write of a statement.
@@ -35,17 +36,17 @@ pub(crate) fn analyse(nest: &Nest, ranges: &Ranges, access: usize) -> WriteMap {
         open.retain(|own| Some(*own) != index);
     }
     if open.is_empty() {
-        return WriteMap::Injective;
+        return WriteMap::Determined;
     }
     let span = |index: &usize| {
         let range = &ranges.indices[*index];
         Some((range.lo.as_constant()?, range.hi.as_constant()?))
     };
-    let Some(spans) = open.iter().map(span).collect::<Option<Vec<_>>>() else { return WriteMap::Injective };
+    let Some(spans) = open.iter().map(span).collect::<Option<Vec<_>>>() else { return WriteMap::Open(None) };
     let points =
         spans.iter().fold(1i128, |n, (lo, hi)| n.saturating_mul((i128::from(*hi) - i128::from(*lo) + 1).max(0)));
     if points == 0 || points > MAX_POINTS {
-        return WriteMap::Injective;
+        return WriteMap::Open(None);
     }
     let mut seen: HashMap<Vec<i128>, Vec<i64>> = HashMap::new();
     let mut point: Vec<i64> = spans.iter().map(|(lo, _)| *lo).collect();
@@ -63,7 +64,7 @@ pub(crate) fn analyse(nest: &Nest, ranges: &Ranges, access: usize) -> WriteMap {
                     open.iter().zip(point).map(|(index, n)| format!("{}={n}", nest.indices[*index].name)).collect();
                 format!("({})", parts.join(", "))
             };
-            return WriteMap::Collides(shown(&other), shown(&point));
+            return WriteMap::Open(Some((shown(&other), shown(&point))));
         }
         let next = (0..open.len()).rev().find(|n| {
             let more = point[*n] < spans[*n].1;
@@ -71,7 +72,7 @@ pub(crate) fn analyse(nest: &Nest, ranges: &Ranges, access: usize) -> WriteMap {
             more
         });
         if next.is_none() {
-            return WriteMap::Injective;
+            return WriteMap::Open(None);
         }
     }
 }

@@ -301,11 +301,16 @@ impl Translation<'_, '_, '_> {
         };
         let map = write_map::analyse(nest, self.ranges, access);
         let is_store = target.assign == Assign::Store;
-        if let (true, write_map::WriteMap::Collides(a, b)) = (is_store, &map) {
+        if let (true, write_map::WriteMap::Open(Some((a, b)))) = (is_store, &map) {
             let help = "combine the values: `+=`, `*=` or `(max) ... ^=`";
             return refuse(format!("the points {a} and {b} write one element"), target.loc, help);
         }
-        let is_repeated = matches!(map, write_map::WriteMap::Gathered | write_map::WriteMap::Collides(..));
+        // Where points may meet, they combine first, and then with the old element.
+        let is_repeated = match map {
+            write_map::WriteMap::Gathered => true,
+            write_map::WriteMap::Open(_) => !is_store,
+            write_map::WriteMap::Determined => false,
+        };
         let is_whole = !is_repeated && self.is_whole(access, dims);
         let mut index = Vec::new();
         for dim in 0..dims.len() {

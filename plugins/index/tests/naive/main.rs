@@ -11,7 +11,7 @@ mod oracle;
 use generate::{Generated, statement};
 use oracle::{Arr, Num, Oracle, Result_, Stop};
 use rewright::exec::{Arg, Backend};
-use rewright::{Array, DType, Datum, Scalar};
+use rewright::{Array, DType, Datum, EvalError, Limits, Scalar, evaluate};
 use rewright_index::{Statements, parse};
 
 fn number(name: &str, default: u64) -> u64 {
@@ -49,10 +49,21 @@ fn agrees(found: &Datum, wanted: &Result_, is_strict: bool) -> bool {
     is_shape && found.iter().zip(&wanted.data).all(same)
 }
 
+/// The result of the function of symbolic extents, if there is one.
+fn by_symbols(statements: &Statements, values: &[(String, Datum)]) -> Option<Result<Datum, EvalError>> {
+    let value = |name: &String| values.iter().find(|(own, _)| own == name).map(|(_, datum)| datum.clone());
+    let types = statements.symbolic_types().into_iter();
+    let types = types.map(|(name, ty)| Some((name.clone(), ty.with_dtype(value(&name)?.dtype()))));
+    let lowered = statements.lower(&types.collect::<Option<_>>()?).ok()?;
+    let args = lowered.params.iter().map(value).collect::<Option<Vec<_>>>()?;
+    let outcome = evaluate(&lowered.module, lowered.func, args, Limits::default());
+    Some(outcome.map(|outcome| outcome.results[0].clone()))
+}
+
 #[test]
 fn random_statements_agree() {
     let (count, seed) = (number("REWRIGHT_STATEMENTS", 600), number("REWRIGHT_SEED", 1));
-    let (mut compared, mut errors, mut skipped, mut n) = (0u64, 0u64, 0u64, 0u64);
+    let (mut compared, mut errors, mut skipped, mut symbolic, mut n) = (0u64, 0u64, 0u64, 0u64, 0u64);
     while compared < count {
         n += 1;
         assert!(n < 30 * count + 1000, "{compared} results and {errors} errors of {n}, {skipped} skipped");
@@ -82,6 +93,14 @@ fn random_statements_agree() {
             .filter(|(name, _)| statements.inputs().contains_key(name))
             .map(|(name, datum)| (name.as_str(), Arg::from(datum)))
             .collect();
+        if let Ok(wanted) = &wanted
+            && let Some(found) = by_symbols(&statements, &values)
+        {
+            symbolic += 1;
+            let found = found.unwrap_or_else(|error| panic!("symbolic: {}\n{error}", shown()));
+            let is_same = agrees(&found, wanted, text.contains(" strict"));
+            assert!(is_same, "symbolic: {}\n{found}\nand should be {wanted:?}", shown());
+        }
         for backend in Backend::available() {
             match (statements.call_on(backend, &lent), &wanted) {
                 (Ok(results), Ok(wanted)) => {
@@ -101,6 +120,7 @@ fn random_statements_agree() {
             Err(_) => errors += 1,
         }
     }
-    println!("{n} statements: {compared} results, {errors} errors, {skipped} skipped");
+    println!("{n} statements: {compared} results, {errors} errors, {skipped} skipped, {symbolic} by symbolic extents");
+    assert!(symbolic * 10 > compared, "only {symbolic} functions of symbolic extents");
     assert!(errors * 20 > compared, "only {errors} errors");
 }

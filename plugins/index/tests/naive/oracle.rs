@@ -617,15 +617,29 @@ impl<'a> Oracle<'a> {
         if gathers {
             return Ok(true);
         }
-        let mut seen = std::collections::BTreeSet::new();
-        let mut is_repeated = false;
-        self.each(&self.left.clone(), &mut Point::new(), &mut |oracle, point| {
-            is_repeated |= !seen.insert(oracle.target(point)?);
-            Ok(())
-        })?;
-        match is_repeated && statement.assign == Assign::Store {
-            true => wrong("two points write one element"),
-            false => Ok(is_repeated),
+        if statement.assign == Assign::Store {
+            let mut seen = std::collections::BTreeSet::new();
+            let mut is_repeated = false;
+            self.each(&self.left.clone(), &mut Point::new(), &mut |oracle, point| {
+                is_repeated |= !seen.insert(oracle.target(point)?);
+                Ok(())
+            })?;
+            return if is_repeated { wrong("two points write one element") } else { Ok(false) };
+        }
+        // Points may meet unless each dim determines an index.
+        let mut open = self.left.clone();
+        loop {
+            let determined = positions.iter().find_map(|position| {
+                let Place::At(expr) = &position.position else { return None };
+                let mut own = Vec::new();
+                indices(expr, true, &mut own);
+                own.retain(|name| open.contains(name));
+                if let [only] = &own[..] { Some(only.clone()) } else { None }
+            });
+            match determined {
+                Some(name) => open.retain(|own| *own != name),
+                None => return Ok(statement.assign != Assign::New && !open.is_empty()),
+            }
         }
     }
 
