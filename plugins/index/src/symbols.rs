@@ -46,7 +46,7 @@ pub(crate) fn extents(nests: &[Nest], inputs: &IndexMap<String, Input>, base: i6
             {
                 let node = classes.node(Key::Index(number, given.index), &nest.indices[given.index].name);
                 let root = classes.root(node);
-                classes.known[root] = Some((hi - lo + 1).max(0));
+                classes.known[root] = Some(hi.saturating_sub(*lo).saturating_add(1).max(0));
             }
         }
         if nest.target.assign == Assign::New {

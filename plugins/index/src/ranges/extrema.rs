@@ -29,7 +29,7 @@ pub(super) fn extrema(
         let (lo, hi) = (range.lo.as_constant(), range.hi.as_constant());
         spans.push((lo.ok_or(Unknown::Undecided)?, hi.ok_or(Unknown::Undecided)?));
     }
-    let points = spans.iter().try_fold(1i64, |n, (lo, hi)| n.checked_mul((hi - lo + 1).max(0)));
+    let points = spans.iter().try_fold(1i64, |n, (lo, hi)| n.checked_mul(hi.checked_sub(*lo)?.checked_add(1)?.max(0)));
     let mut found: Option<(i64, i64)> = None;
     let mut add = |value: i64| {
         let (least, most) = found.unwrap_or((value, value));

@@ -12,6 +12,7 @@ mod errors;
 mod features;
 mod gather;
 mod in_place;
+mod more;
 mod ranges;
 mod reductions;
 
