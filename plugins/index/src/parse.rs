@@ -298,21 +298,18 @@ impl<'a> Parser<'a> {
 
     fn left_position(&mut self) -> Parsed<LeftPosition> {
         let dim = self.dim_name()?;
-        let token = self.token();
-        if token.kind == Kind::Name && self.slice(token) == "_" {
-            self.bump();
-            return match self.is("+") {
-                false => Ok(LeftPosition { dim, position: Place::One }),
-                true => error("`_` stands behind the index", self.since(token.loc), "write `i + _`"),
-            };
-        }
         let expr = self.expr()?;
+        let (loc, is_result_in_it) = (expr.loc, has_result(&expr));
         let position = match expr.kind {
+            ExprKind::Result => Place::One,
             // `i + _`, which the parser of expressions reads as a sum with the result.
-            ExprKind::Binary(crate::syntax::Binary::Add, index, last) if last.kind == ExprKind::Result => {
+            ExprKind::Binary(crate::syntax::Binary::Add, index, last)
+                if last.kind == ExprKind::Result && !has_result(&index) =>
+            {
                 Place::Moved(*index)
             }
-            kind => Place::At(Expr { kind, loc: expr.loc }),
+            _ if is_result_in_it => return error("`_` stands behind the index", loc, "write `i + _`"),
+            kind => Place::At(Expr { kind, loc }),
         };
         Ok(LeftPosition { dim, position })
     }
@@ -394,6 +391,18 @@ impl<'a> Parser<'a> {
         self.bump();
         self.expr()
     }
+}
+
+/// Whether `_` occurs in an expression.
+fn has_result(expr: &Expr) -> bool {
+    let mut work = vec![expr];
+    while let Some(expr) = work.pop() {
+        if expr.kind == ExprKind::Result {
+            return true;
+        }
+        work.extend(expr.parts());
+    }
+    false
 }
 
 /// Refuses a statement whose tree is too high for the later stages, which are recursive.
