@@ -2,9 +2,11 @@
 
 use crate::engine::{Backend, MAX_BYTES, MAX_STEPS};
 use crate::examples;
+use crate::translated::language_of;
 use crate::value::{ValueError, ValueSpec};
 use clap::builder::TypedValueParser;
-use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, value_parser};
 use rewright::Limits;
 use rewright::rewrites::rule::Liberties;
 use std::num::NonZeroU32;
@@ -19,6 +21,17 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// Refuses `explain` without a value, unless FILE is a program of a source language.
+pub fn checked(cli: Cli) -> Result<Cli, clap::Error> {
+    match &cli.command {
+        Command::Explain(args) if args.value.is_none() && language_of(&args.input.file).is_none() => {
+            let message = "the following required arguments were not provided:\n  <VALUE>";
+            Err(Cli::command().error(ErrorKind::MissingRequiredArgument, message))
+        }
+        _ => Ok(cli),
+    }
 }
 
 /// The subcommands.

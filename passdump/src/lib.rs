@@ -58,7 +58,7 @@ use std::process::ExitCode;
 ///
 /// The exit status is 0 on success, 1 for errors in the input, and 2 for errors in the command line.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse().and_then(args::checked) {
         Ok(cli) => cli,
         Err(e) if !e.use_stderr() => {
             let stdout = io::stdout();

@@ -27,6 +27,7 @@
 //! - [`Statements`]: a program, to be called often; [`eval`] runs one once.
 //! - [`einsum`]: strings of NumPy.
 //! - [`Statements::lower`]: the function of a program, for inputs with symbolic or known extents.
+//! - [`Statements::append`]: its instructions in a function under construction.
 //!
 //! `docs/index-notation.md` in the repository teaches the notation.
 
@@ -57,7 +58,7 @@ pub use call::{Error, eval};
 pub use einsum::{einsum, einsum_statement};
 pub use inputs::{Input, InputKind};
 pub use parse::parse;
-pub use statements::{InputFacts, Lowered, Statements};
+pub use statements::{Lowered, Statements};
 
 rewright::plugin!();
 

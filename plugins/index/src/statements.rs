@@ -43,7 +43,7 @@ pub struct Statements {
 
 /// The facts that are given about an input.
 #[derive(Clone, Debug)]
-pub enum InputFacts {
+pub(crate) enum InputFacts {
     /// A value.
     Value(Datum),
     /// A type. Its dims may be symbols.
@@ -71,6 +71,13 @@ pub struct Lowered {
     pub explanation: String,
     /// Warnings: explicit ranges that shrink.
     pub warnings: Vec<String>,
+}
+
+/// The instructions of a program in a function.
+struct Appended {
+    results: IndexMap<String, Value>,
+    explanation: String,
+    warnings: Vec<String>,
 }
 
 /// The reason why there is no function.
@@ -204,7 +211,87 @@ impl Statements {
     }
 
     pub(crate) fn lowered(&self, given: &IndexMap<String, InputFacts>) -> Result<Lowered, NotLowered> {
+        let (mut known, types) = self.facts(given).map_err(|error| NotLowered::Wrong(self.errors(*error)))?;
+        let params: Vec<(&str, Type)> = self.inputs.keys().map(String::as_str).zip(types).collect();
+        let mut build = FuncBuilder::new("statements", &params, Vec::new());
+        let values = self.inputs.keys().enumerate().map(|(n, name)| (name.clone(), build.param(n))).collect();
+        let appended = self.append_all(&mut build, values, &mut known)?;
+        let values: Vec<Value> = appended.results.values().copied().collect();
+        let types = values.iter().map(|value| build.func().ty(*value).clone()).collect();
         let wrong = |error: Diagnostic| NotLowered::Wrong(self.errors(error));
+        build.ret(values.iter().copied()).map_err(|error| wrong(Diagnostic::from(error)))?;
+        let mut function = build.finish();
+        function.results = types;
+        for (name, value) in &appended.results {
+            if function.value_name(*value).is_none() && name != "_" {
+                function.set_value_name(*value, Some(Name::new(name)));
+            }
+        }
+        let mut module = Module::new();
+        let func = function.name;
+        module.insert(function);
+        if let Err(errors) = rewright::verify_module(&module) {
+            return Err(wrong(Diagnostic::new(format!("the function is not valid: {errors}"))));
+        }
+        let strict = self.nests.iter().any(|nest| nest.strict);
+        let liberties = if strict { Liberties::empty() } else { Liberties::REASSOCIATE | Liberties::CONTRACT };
+        let origin = |name: &String| known.arrays.get(name).map(|array| array.first.clone()).unwrap_or_default();
+        Ok(Lowered {
+            module,
+            func,
+            params: self.inputs.keys().cloned().collect(),
+            origins: appended.results.keys().map(origin).collect(),
+            results: appended.results.into_keys().collect(),
+            liberties,
+            threads: self.nests.iter().filter_map(|nest| nest.threads).min(),
+            explanation: appended.explanation,
+            warnings: appended.warnings,
+        })
+    }
+
+    /// Appends the instructions of the program to a function under construction, for values of it. Returns
+    /// the values of the results.
+    ///
+    /// ```
+    /// use rewright::{DType, Dim, FuncBuilder, Type};
+    /// use rewright_index::Statements;
+    ///
+    /// let matrix = |rows: &str, columns: &str| Type::array(DType::F64, [Dim::from(rows), Dim::from(columns)]);
+    /// let params = [("a", matrix("n", "m")), ("b", matrix("m", "k"))];
+    /// let mut build = FuncBuilder::new("f", &params, vec![matrix("n", "k")]);
+    /// let product = Statements::parse("C[i, k] := A[i, j] * B[j, k]")?;
+    /// let (a, b) = (build.param(0), build.param(1));
+    /// let results = product.append(&mut build, &[("A", a), ("B", b)])?;
+    /// let twice = build.op("add", [results["C"], results["C"]])?;
+    /// build.ret([twice])?;
+    /// rewright::verify_function(&build.finish(), None)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Errors in the program and its inputs, and questions that only extents can answer. Instructions before
+    /// the error stay.
+    pub fn append(
+        &self,
+        build: &mut FuncBuilder<'_>,
+        inputs: &[(&str, Value)],
+    ) -> Result<IndexMap<String, Value>, Diagnostics> {
+        let named = |(name, value): &(&str, Value)| ((*name).to_string(), *value);
+        let values: IndexMap<String, Value> = inputs.iter().map(named).collect();
+        let facts = values.iter().map(|(name, value)| {
+            let facts = match build.func().as_const(*value) {
+                Some(scalar) => InputFacts::Value(Datum::Scalar(scalar)),
+                None => InputFacts::Type(build.func().ty(*value).clone()),
+            };
+            (name.clone(), facts)
+        });
+        let (mut known, _) = self.facts(&facts.collect()).map_err(|error| self.errors(*error))?;
+        Ok(self.append_all(build, values, &mut known).map_err(NotLowered::into_errors)?.results)
+    }
+
+    /// The facts about all inputs, and their types.
+    fn facts(&self, given: &IndexMap<String, InputFacts>) -> Result<(Known, Vec<Type>), Box<Diagnostic>> {
         if let Some(name) = given.keys().find(|name| !self.inputs.contains_key(*name)) {
             let list: Vec<String> = self.inputs.keys().map(|name| format!("`{name}`")).collect();
             let is_index = self.nests.iter().any(|nest| nest.indices.iter().any(|index| index.name == **name));
@@ -212,39 +299,42 @@ impl Statements {
                 true => format!("`{name}` is an index; write `${name}` for a scalar"),
                 false => format!("its inputs are {}", list.join(", ")),
             };
-            return Err(wrong(Diagnostic::new(format!("the program has no input `{name}`")).help(help)));
+            return Err(Box::new(Diagnostic::new(format!("the program has no input `{name}`")).help(help)));
         }
         let mut known = Known { base: self.options.base(), ..Known::default() };
-        let mut params: Vec<(&str, Type)> = Vec::new();
+        let mut types = Vec::new();
         for (name, input) in &self.inputs {
             let Some(value) = given.get(name) else {
                 let error = Diagnostic::new(format!("`{name}` is not given")).at(input.loc);
-                return Err(wrong(error.help("pass it, or assign it above")));
+                return Err(Box::new(error.help("pass it, or assign it above")));
             };
-            let ty = self.input(name, input, value, &mut known).map_err(|error| wrong(*error))?;
-            params.push((name, ty));
+            types.push(self.input(name, input, value, &mut known)?);
         }
-        let func = "statements";
-        let mut build = FuncBuilder::new(func, &params, Vec::new());
-        let mut values: IndexMap<String, Value> = IndexMap::new();
-        for (n, (name, _)) in params.iter().enumerate() {
-            values.insert((*name).to_string(), build.param(n));
-        }
+        Ok((known, types))
+    }
+
+    /// Appends the instructions of all statements.
+    fn append_all(
+        &self,
+        build: &mut FuncBuilder<'_>,
+        mut values: IndexMap<String, Value>,
+        known: &mut Known,
+    ) -> Result<Appended, NotLowered> {
         let (mut explanation, mut warnings) = (String::new(), Vec::new());
         let mut results: IndexMap<String, Value> = IndexMap::new();
         for nest in &self.nests {
-            self.flatten(nest, &mut build, &mut values, &mut known)?;
-            let ranges = infer(nest, &known, &self.text).map_err(|error| match error {
+            self.flatten(nest, build, &mut values, known)?;
+            let ranges = infer(nest, known, &self.text).map_err(|error| match error {
                 NoRanges::Wrong(error) => NotLowered::Wrong(self.errors(*error)),
                 NoRanges::Undecided(error) => NotLowered::Undecided(self.errors(*error)),
             })?;
-            explanation.push_str(&explain(nest, &ranges, &known, &self.text));
+            explanation.push_str(&explain(nest, &ranges, known, &self.text));
             warnings.extend(ranges.warnings.iter().cloned());
-            let made =
-                translate(&mut build, &values, nest, &ranges, &known, &self.text).map_err(|refusal| match refusal {
-                    Refusal::Wrong(error) => NotLowered::Wrong(self.errors(*error)),
-                    Refusal::Undecided(error) => NotLowered::Undecided(self.errors(*error)),
-                })?;
+            let made = translate(build, &values, nest, &ranges, known, &self.text);
+            let made = made.map_err(|refusal| match refusal {
+                Refusal::Wrong(error) => NotLowered::Wrong(self.errors(*error)),
+                Refusal::Undecided(error) => NotLowered::Undecided(self.errors(*error)),
+            })?;
             if let Some(order) = &made.order {
                 explanation.push_str(&format!("  {order}\n"));
             }
@@ -265,42 +355,11 @@ impl Statements {
             results.insert(name.clone(), made.value);
         }
         // Names that a later statement reads are intermediate.
-        let names: Vec<String> = results.keys().cloned().collect();
-        let is_read_later = |name: &String| {
+        results.retain(|name, _| {
             let last = self.nests.iter().rposition(|nest| nest.target.name == *name);
-            last.is_some_and(|last| inputs(&self.nests[last + 1..]).contains_key(name))
-        };
-        let returned: Vec<String> = names.into_iter().filter(|name| !is_read_later(name)).collect();
-        let values: Vec<Value> = returned.iter().map(|name| results[name]).collect();
-        let types = values.iter().map(|value| build.func().ty(*value).clone()).collect();
-        build.ret(values.iter().copied()).map_err(|error| wrong(Diagnostic::from(error)))?;
-        let mut function = build.finish();
-        function.results = types;
-        for (name, value) in returned.iter().zip(&values) {
-            if function.value_name(*value).is_none() && name != "_" {
-                function.set_value_name(*value, Some(Name::new(name)));
-            }
-        }
-        let mut module = Module::new();
-        let name = function.name;
-        module.insert(function);
-        if let Err(errors) = rewright::verify_module(&module) {
-            return Err(wrong(Diagnostic::new(format!("the function is not valid: {errors}"))));
-        }
-        let strict = self.nests.iter().any(|nest| nest.strict);
-        let liberties = if strict { Liberties::empty() } else { Liberties::REASSOCIATE | Liberties::CONTRACT };
-        let origin = |name: &String| known.arrays.get(name).map(|array| array.first.clone()).unwrap_or_default();
-        Ok(Lowered {
-            module,
-            func: name,
-            params: self.inputs.keys().cloned().collect(),
-            origins: returned.iter().map(origin).collect(),
-            results: returned,
-            liberties,
-            threads: self.nests.iter().filter_map(|nest| nest.threads).min(),
-            explanation,
-            warnings,
-        })
+            !last.is_some_and(|last| inputs(&self.nests[last + 1..]).contains_key(name))
+        });
+        Ok(Appended { results, explanation, warnings })
     }
 
     /// Adds the arrays whose elements a statement reads in row-major order.
