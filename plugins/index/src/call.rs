@@ -182,6 +182,19 @@ pub(crate) fn compile(mut lowered: Lowered, backend: Backend) -> Result<Executab
     Ok(Executable::compile(&lowered.module, lowered.func, options)?)
 }
 
+/// Calls a program that is read at its first call. The macro `index!` expands to it.
+#[doc(hidden)]
+pub fn call_lazy(
+    statements: &Result<Statements, Error>,
+    args: &[(&str, Arg<'_>)],
+) -> Result<IndexMap<String, Datum>, Error> {
+    match statements {
+        Ok(statements) => statements.call(args),
+        Err(Error::Statement(errors)) => Err(Error::Statement(errors.clone())),
+        Err(other) => Err(Error::Call(EvalError::value(other.to_string()))),
+    }
+}
+
 /// Runs a program once.
 ///
 /// ```

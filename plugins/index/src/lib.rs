@@ -10,8 +10,7 @@
 //!
 //! | module | makes | of |
 //! |---|---|---|
-//! | `token` | tokens with their places | a text |
-//! | `parse` | the syntax tree ([`syntax`]), as it is written | tokens |
+//! | `rewright_index_grammar` | the syntax tree ([`syntax`]), as it is written, with places | a text |
 //! | `resolve` | a `nest`: index variables, accesses, a tree of scalar operations | a statement |
 //! | `known` | values of sizes | extents, first indices and scalars |
 //! | `ranges` | the range of each index, and how each access is checked | a nest and the known facts |
@@ -42,22 +41,23 @@ mod inputs;
 mod known;
 mod language;
 mod nest;
-mod parse;
-mod print;
 mod ranges;
 mod resolve;
 mod settings;
 mod statements;
 mod symbols;
-pub mod syntax;
-mod token;
 mod translate;
 mod write_map;
 
+use rewright_index_grammar::parse;
+
+#[doc(hidden)]
+pub use call::call_lazy;
 pub use call::{Error, eval};
 pub use einsum::{einsum, einsum_statement};
 pub use inputs::{Input, InputKind};
-pub use parse::parse;
+pub use rewright_index_grammar::parse::parse;
+pub use rewright_index_grammar::syntax;
 pub use statements::{Lowered, Statements};
 
 rewright::plugin!();

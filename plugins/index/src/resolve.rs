@@ -4,7 +4,6 @@
 //! brackets are arrays. `$x` is never an index. Names that a block defines are local to it, and indices of a
 //! scoped reduction to the reduction.
 
-mod names;
 mod positions;
 mod scalars;
 
@@ -15,10 +14,10 @@ use crate::nest::{
 use crate::parse::{Parsed, error};
 use crate::settings::Options;
 use crate::syntax::{Assign, Expr, ExprKind, LeftPosition, Place, RangeSign, Statement, Word};
-use names::Names;
 pub(crate) use positions::flattened;
 use rewright::Loc;
 use rewright::expr::Monoid;
+use rewright_index_grammar::free::Indices;
 
 /// The statement with resolved names.
 pub(crate) fn resolve(statement: &Statement, options: &Options) -> Parsed<Nest> {
@@ -27,7 +26,7 @@ pub(crate) fn resolve(statement: &Statement, options: &Options) -> Parsed<Nest> 
     for setting in &statement.settings {
         options.apply(setting, false)?;
     }
-    let names = Names::of(statement);
+    let names = Indices::of(statement);
     let mut resolver = Resolver {
         options: &options,
         indices: Vec::new(),

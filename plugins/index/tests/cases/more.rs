@@ -45,7 +45,7 @@ fn sparse_tensor_products() {
 #[test]
 fn products_of_gathered_rows() {
     let (x, y, ind) = (by2(3, 2, |i, j| i + j), [0.5, 1.0], [2usize, 0]);
-    let wanted = [0, 1].map(|j| (0..2).map(|k| at(&x, &[ind[k], j]) * (-y[k] as f64).exp()).product::<f64>());
+    let wanted = [0, 1].map(|j| (0..2).map(|k| at(&x, &[ind[k], j]) * f64::exp(-y[k])).product::<f64>());
     let args = [("X", x), ("Y", floats(&y)), ("ind", ints(&[2, 0]))];
     check("(*) Z[j] := X[ind[k],j] * exp(-Y[k])", &args, "Z", floats(&wanted));
 }

@@ -4,7 +4,7 @@ use crate::syntax::{
     Binary, Expr, ExprKind, IndexRange, Left, LeftPosition, Let, Line, Place, Position, Program, ScopedIndex, Setting,
     Statement, UNARY, Word,
 };
-use rewright::Literal;
+use rewright_ir::Literal;
 use std::fmt::{self, Display, Formatter, Write as _};
 
 /// Writes items with a separator.

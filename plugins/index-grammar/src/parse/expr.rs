@@ -3,7 +3,7 @@
 use super::{MAX_HEIGHT, Parsed, Parser, error};
 use crate::syntax::{Binary, Expr, ExprKind, Let, Position, RangeSign, ScopedIndex, UNARY, Unary, Word};
 use crate::token::Kind;
-use rewright::{Literal, Loc};
+use rewright_ir::{Literal, Loc};
 
 /// The names of scoped reductions: `sum[k](x)`.
 pub(crate) const SCOPED: [&str; 6] = ["sum", "prod", "max", "min", "any", "all"];

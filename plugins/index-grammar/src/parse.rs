@@ -9,19 +9,23 @@ use crate::syntax::{
     Assign, Expr, ExprKind, IndexRange, Left, LeftPosition, Line, Place, Program, Setting, Statement, Word,
 };
 use crate::token::{Kind, Token, tokens};
-use rewright::{Diagnostic, Diagnostics, Loc};
+use rewright_ir::{Diagnostic, Diagnostics, Loc};
 
 /// The greatest height of a syntax tree.
-pub(crate) const MAX_HEIGHT: usize = 128;
+pub const MAX_HEIGHT: usize = 128;
 
 /// The most tokens of a text.
 const MAX_TOKENS: usize = 1 << 20;
 
 /// The result of a parsing step. Errors are boxed, as they are large and rare.
-pub(crate) type Parsed<T> = Result<T, Box<Diagnostic>>;
+pub type Parsed<T> = Result<T, Box<Diagnostic>>;
 
-/// An error at a place.
-pub(crate) fn error<T>(message: impl Into<String>, loc: Loc, help: &str) -> Parsed<T> {
+/// An error at a place, with advice unless it is empty.
+///
+/// # Errors
+///
+/// Always: that is its purpose.
+pub fn error<T>(message: impl Into<String>, loc: Loc, help: &str) -> Parsed<T> {
     let found = Diagnostic::new(message).at(loc);
     Err(Box::new(if help.is_empty() { found } else { found.help(help) }))
 }

@@ -3,7 +3,7 @@
 //! The parser builds it; `resolve` turns it into accesses and index variables. Trees compare by structure:
 //! places are ignored.
 
-use rewright::{Literal, Loc};
+use rewright_ir::{Literal, Loc};
 
 /// Statements and settings, in the order of the text.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -364,7 +364,7 @@ impl Binary {
         (Binary::Power, "^", 10),
     ];
     /// The sign and the binding power with which the operation is printed.
-    pub(crate) fn printed(self) -> (&'static str, u8) {
+    pub fn printed(self) -> (&'static str, u8) {
         let found = Binary::ALL.iter().find(|(op, ..)| *op == self);
         found.map_or(("", 0), |&(_, sign, power)| (sign, power))
     }

@@ -3,7 +3,7 @@
 //! First stage of the front end. It never fails: text that is no token becomes [`Kind::Unknown`], and the
 //! parser reports it. A line end is a token, as it ends a statement; the parser ignores it inside brackets.
 
-use rewright::{Literal, Loc};
+use rewright_ir::{Literal, Loc};
 
 /// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq)]
