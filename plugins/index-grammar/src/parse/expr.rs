@@ -237,7 +237,8 @@ impl Parser<'_> {
                     }
                     open += 1;
                 }
-                Kind::Sign("]" | ")" | "}") => open = open.saturating_sub(1),
+                Kind::Sign("]" | ")" | "}") if open > 0 => open -= 1,
+                Kind::Line if open > 0 || self.brackets > 0 => {}
                 Kind::End => return false,
                 _ if open == 0 => return false,
                 _ => {}
