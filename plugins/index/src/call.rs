@@ -1,6 +1,6 @@
 //! Calls: compiles the function of a program for the arrays of a call, and keeps it for later calls.
 
-use crate::inputs::InputKind;
+use crate::inputs::{Input, InputKind};
 use crate::statements::{InputFacts, Lowered, Statements};
 use indexmap::IndexMap;
 use rewright::exec::{Arg, Backend, Options};
@@ -60,10 +60,11 @@ enum Key {
 }
 
 impl Key {
-    fn of(value: &Datum, kind: InputKind) -> Key {
-        match (kind, value) {
-            (InputKind::Positions { .. } | InputKind::Scalar, value) => Key::Value(value.clone()),
-            (_, value) => Key::Type(value.ty()),
+    fn of(value: &Datum, input: &Input) -> Key {
+        match input.kind {
+            InputKind::Positions { .. } => Key::Value(value.clone()),
+            InputKind::Scalar if input.is_fixed => Key::Value(value.clone()),
+            _ => Key::Type(value.ty()),
         }
     }
     fn fits(&self, value: &Datum) -> bool {
@@ -147,8 +148,7 @@ impl Statements {
         let results = lowered.results.clone();
         let compiled = Arc::new(Compiled { executable: compile(lowered, backend)?, results });
         if backend == Backend::Auto {
-            let kinds = self.inputs().values().map(|input| input.kind);
-            let keys = values.iter().zip(kinds).map(|(value, kind)| Key::of(value, kind)).collect();
+            let keys = values.iter().zip(self.inputs().values()).map(|(value, input)| Key::of(value, input)).collect();
             let mut kept = self.compiled.0.lock().unwrap_or_else(PoisonError::into_inner);
             if kept.len() >= KEPT {
                 kept.remove(0);

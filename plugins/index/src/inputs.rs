@@ -30,6 +30,8 @@ pub struct Input {
     pub kind: InputKind,
     /// The place of its first use.
     pub loc: Loc,
+    /// Ranges, an initial value or padding depend on its value. So each value has a function of its own.
+    pub is_fixed: bool,
 }
 
 /// The inputs of statements, in the order of their first use.
@@ -44,6 +46,7 @@ pub(crate) fn inputs(nests: &[Nest]) -> IndexMap<String, Input> {
                 continue;
             }
             let entry = found.entry(name).or_insert(input);
+            entry.is_fixed |= input.is_fixed;
             // Positions are arrays, too.
             if matches!(input.kind, InputKind::Positions { .. }) {
                 entry.kind = input.kind;
@@ -74,7 +77,7 @@ fn of_nest(nest: &Nest, found: &mut IndexMap<String, Input>) {
         if name.is_empty() {
             return;
         }
-        let entry = found.entry(name.to_string()).or_insert(Input { kind, loc });
+        let entry = found.entry(name.to_string()).or_insert(Input { kind, loc, is_fixed: false });
         if matches!(kind, InputKind::Positions { .. }) || entry.kind == InputKind::Scalar {
             entry.kind = kind;
         }
@@ -107,9 +110,13 @@ fn of_nest(nest: &Nest, found: &mut IndexMap<String, Input>) {
             _ => {}
         }
     }
+    let mut fixed: Vec<String> = Vec::new();
     while let Some((size, loc)) = sizes.pop() {
         match size {
-            Size::Scalar(name, loc) => add(name, InputKind::Scalar, *loc),
+            Size::Scalar(name, loc) => {
+                add(name, InputKind::Scalar, *loc);
+                fixed.push(name.clone());
+            }
             // Its rank is this at least.
             Size::First(name, dim) | Size::Extent(name, dim) => add(name, InputKind::Array { rank: dim + 1 }, loc),
             Size::Add(parts) | Size::Multiply(parts) | Size::FloorDivide(parts) => {
@@ -120,5 +127,17 @@ fn of_nest(nest: &Nest, found: &mut IndexMap<String, Input>) {
     }
     if nest.target.dims.is_none() && !matches!(nest.target.assign, Assign::New | Assign::Store) {
         add(&nest.target.name, InputKind::Scalar, nest.target.loc);
+    }
+    for node in nest.init.iter().chain(&nest.pad) {
+        node.walk(&mut |node| {
+            if let Term::Scalar(name) = &node.term {
+                fixed.push(name.clone());
+            }
+        });
+    }
+    for name in fixed {
+        if let Some(input) = found.get_mut(&name) {
+            input.is_fixed = true;
+        }
     }
 }

@@ -77,6 +77,19 @@ fn scalars_of_many_kinds() {
 }
 
 #[test]
+fn scalars_in_the_body_are_no_part_of_the_function() {
+    let statements = rewright_index::Statements::parse("y[i] := a * x[i] + x[i+$k]").expect("valid");
+    let fixed: Vec<&str> =
+        statements.inputs().iter().filter(|(_, input)| input.is_fixed).map(|(name, _)| name.as_str()).collect();
+    assert_eq!(fixed, ["k"]);
+    let x = floats(&[1.0, 2.0, 4.0]);
+    for (a, k, wanted) in [(1.0, 1, "[3. 6.]"), (2.0, 1, "[4. 8.]"), (2.0, 2, "[6.]"), (3.0, 1, "[ 5. 10.]")] {
+        let results = statements.call(&[("a", a.into()), ("x", (&x).into()), ("k", i64::from(k).into())]);
+        assert_eq!(results.expect("inside")["y"].to_string(), wanted);
+    }
+}
+
+#[test]
 fn a_function_is_kept_for_calls_of_the_same_types() {
     use rewright_index::Statements;
     let statements = Statements::parse("y[k] := x[J[k]] + n").expect("valid");
