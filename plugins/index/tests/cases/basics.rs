@@ -131,7 +131,7 @@ fn t23_indices_as_numbers() {
     let wanted = Array::from_fn(DType::C128, &[8], |k| {
         Scalar::C128(Complex64::from_polar(1.0, -std::f64::consts::PI / 4.0 * k as f64))
     });
-    let text = one("F[k] := S[x]*exp(-im*pi/8*(k-1)*2*(x-1)) (k in axes(S,1))");
+    let text = one("F[k] := S[x]*exp(-im*pi/8*(k-1)*x) (k in axes(S,1))");
     check(&text, &[("S", floats(&s))], "F", wanted.expect("memory"));
 }
 
