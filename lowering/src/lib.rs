@@ -50,6 +50,7 @@ mod lower;
 mod program;
 pub mod scalar;
 mod schedule;
+mod scratch;
 #[cfg(target_arch = "x86_64")]
 mod x64;
 
@@ -82,7 +83,7 @@ pub mod internals {
 
     /// Loop programs.
     pub mod program {
-        pub use crate::lower::program::{Checks, LoweredProgram, lower_program};
+        pub use crate::lower::program::{Checks, LoweredProgram, Variant, lower_program};
         pub use crate::program::Program;
     }
 

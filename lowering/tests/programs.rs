@@ -2,17 +2,21 @@
 
 use rewright_ir::Type;
 use rewright_ir::text::parse_module;
-use rewright_lowering::internals::program::{Checks, Program, lower_program};
+use rewright_lowering::internals::program::{Program, Variant, lower_program};
 
 /// The program of the first `arrayexpr` of a function.
 fn program(text: &str) -> Program {
+    program_of(text, Variant::default())
+}
+
+fn program_of(text: &str, variant: Variant) -> Program {
     let module = parse_module(text, "given").unwrap_or_else(|errors| panic!("{:.2000}", errors.render(false)));
     let func = module.functions().next().expect("a function");
     let mut insts = func.blocks().flat_map(|block| func.insts(block));
     let data = insts.find_map(|inst| Some(func.inst(inst)).filter(|data| data.attrs.expr().is_some())).expect("a node");
     let types: Vec<Type> = data.args.iter().map(|&arg| func.ty(arg).clone()).collect();
     let expr = data.attrs.expr().expect("a node");
-    lower_program(expr, &types, Checks::default()).expect("valid").program
+    lower_program(expr, &types, variant).expect("valid").program
 }
 
 fn of(expr: &str, args: &str, result: &str) -> Program {
@@ -94,11 +98,28 @@ fn gathered_and_scattered_rows_are_kernels() {
 fn loops_that_write_an_element_twice_are_no_kernels() {
     let last = "arrayexpr [i: n, j: m] (x = %x[i, j]) {\n    yield x\n  } into ([i] fill 0.0 last)";
     let sum = "arrayexpr [i: n, j: m] (x = %x[i, j]) {\n    yield x\n  } into ([i] fill 0.0 combine sum)";
-    let overlap = "arrayexpr [i: n, j: 9] (x = %x[i, j]) {\n    yield x\n  } into ([i + j] fill 0.0 last)";
-    for expr in [last, sum, overlap] {
+    for expr in [last, sum] {
         let text = outlined(&of(expr, "%x: f64[n, m]", "f64[n]"));
         assert_eq!(kernels(&text), 0, "{text}");
     }
+    // A kernel runs its outer loops in order.
+    let overlap = "arrayexpr [i: n, j: 9] (x = %x[i, j]) {\n    yield x\n  } into ([i + j] fill 0.0 last)";
+    let text = outlined(&of(overlap, "%x: f64[n, m]", "f64[n]"));
+    assert_eq!((loops(&text), kernels(&text)), (0, 1), "{text}");
+}
+
+#[test]
+fn a_product_of_matrices_is_blocked() {
+    let product = "arrayexpr [i: n, k: reduce m, j: l] (a = %a[i, k], b = %b[k, j]) {\n    yield a, b\n  } \
+                   reduce (dot f64, f64) finish (sum, one) {\n    yield sum\n  }";
+    let text = format!(
+        "func @f(%a: f64[n, m], %b: f64[m, l]) -> f64[n, l] {{\nentry:\n  %0 = {product} : f64[n, l]\n  ret %0\n}}\n"
+    );
+    let whole = program_of(&text, Variant::default()).to_string();
+    // 8 rows by 8 steps, and what is left of either; blocks are joined in two places.
+    assert_eq!(whole.matches(" = fma ").count(), 64 + 8 + 8 + 1 + 2 * (8 + 1), "{whole}");
+    let tiled = program_of(&text, Variant { tiles_rows: true, ..Variant::default() }).to_string();
+    assert!(tiled.contains("f64[128, 256]\n"), "a staged block: {tiled}");
 }
 
 /// The examples of `docs/loop-programs.md`: each block of IR has a block with the program after it.

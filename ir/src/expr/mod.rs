@@ -27,6 +27,7 @@ mod affine;
 mod args;
 mod axes;
 mod body;
+pub(crate) mod dot;
 mod eval;
 mod monoid;
 mod order;
@@ -37,6 +38,7 @@ mod verify;
 pub use affine::{Affine, SymExpr};
 pub use axes::axes_along;
 pub use body::{Body, BodyInst, BodyOp, BodyRef};
+pub use dot::multiply_add;
 pub(crate) use eval::evaluate;
 pub use order::{Fold, Order};
 pub use prune::prune;
@@ -226,12 +228,24 @@ pub enum Monoid {
     ArgMin,
     /// (value, index) of the first maximum, the first NaN if there is one.
     ArgMax,
+    /// The sum of products of two factors, with one rounding for each product and its addition: `(sum, 1)`.
+    /// See [`multiply_add`].
+    Dot,
 }
 
 impl Monoid {
     /// All builtin monoids.
-    pub const ALL: [Monoid; 8] =
-        [Monoid::Sum, Monoid::Prod, Monoid::Min, Monoid::Max, Monoid::Any, Monoid::All, Monoid::ArgMin, Monoid::ArgMax];
+    pub const ALL: [Monoid; 9] = [
+        Monoid::Sum,
+        Monoid::Prod,
+        Monoid::Min,
+        Monoid::Max,
+        Monoid::Any,
+        Monoid::All,
+        Monoid::ArgMin,
+        Monoid::ArgMax,
+        Monoid::Dot,
+    ];
     /// The name in text.
     pub const fn name(self) -> &'static str {
         match self {
@@ -243,12 +257,13 @@ impl Monoid {
             Monoid::All => "all",
             Monoid::ArgMin => "argmin",
             Monoid::ArgMax => "argmax",
+            Monoid::Dot => "dot",
         }
     }
     /// The number of accumulators.
     pub const fn accumulators(self) -> usize {
         match self {
-            Monoid::ArgMin | Monoid::ArgMax => 2,
+            Monoid::ArgMin | Monoid::ArgMax | Monoid::Dot => 2,
             _ => 1,
         }
     }

@@ -8,10 +8,10 @@ use num_complex::Complex;
 use std::cmp::Ordering;
 
 impl Monoid {
-    /// The identity element of the monoid at a dtype; `None` if there is none.
+    /// The identity element of the monoid at a dtype; `None` if there is none. That of `dot` is a sum.
     pub fn identity(self, dtype: DType) -> Option<Scalar> {
         Some(match self {
-            Monoid::Sum => Scalar::zero(dtype),
+            Monoid::Sum | Monoid::Dot => Scalar::zero(dtype),
             Monoid::Prod => Scalar::one(dtype),
             Monoid::Any => Scalar::Bool(false).cast(dtype),
             Monoid::All => Scalar::Bool(true).cast(dtype),
@@ -25,8 +25,8 @@ impl Monoid {
     /// 64 bits wide.
     pub fn accumulator(self, element: DType) -> DType {
         match self {
-            Monoid::Sum | Monoid::Prod if element.is_unsigned() => DType::U64,
-            Monoid::Sum | Monoid::Prod if element.is_int() || element.is_bool() => DType::I64,
+            Monoid::Sum | Monoid::Prod | Monoid::Dot if element.is_unsigned() => DType::U64,
+            Monoid::Sum | Monoid::Prod | Monoid::Dot if element.is_int() || element.is_bool() => DType::I64,
             Monoid::Any | Monoid::All => DType::Bool,
             _ => element,
         }
@@ -37,12 +37,12 @@ impl Monoid {
         EvalError::value(format!("there is no {} of zero elements", self.name()))
     }
 
-    /// Combines two scalars of one dtype. Integers wrap. Minimum and maximum are the ops `minimum` and
-    /// `maximum`: the first NaN if there is one, and the first of equal operands. Complex numbers are
-    /// ordered by real part, then imaginary part.
+    /// Combines two scalars of one dtype; sums, for `dot`. Integers wrap. Minimum and maximum are the ops
+    /// `minimum` and `maximum`: the first NaN if there is one, and the first of equal operands. Complex
+    /// numbers are ordered by real part, then imaginary part.
     pub fn combine(self, a: Scalar, b: Scalar) -> Scalar {
         match self {
-            Monoid::Sum => add(a, b),
+            Monoid::Sum | Monoid::Dot => add(a, b),
             Monoid::Prod => mul(a, b),
             Monoid::Any => Scalar::Bool(a.truthy() || b.truthy()).cast(a.dtype()),
             Monoid::All => Scalar::Bool(a.truthy() && b.truthy()).cast(a.dtype()),
@@ -74,6 +74,10 @@ impl Reduction {
         match (&self.init, &self.combine, &self.identity) {
             (Init::First | Init::Existing(_), ..) => None,
             (Init::Values(values), ..) | (Init::Identity, _, Some(values)) => Some(values.clone()),
+            (Init::Identity, Combine::Builtin(Monoid::Dot), None) => {
+                let of = |(at, &dtype)| if at == 0 { Scalar::zero(dtype) } else { Scalar::one(dtype) };
+                Some(self.accumulators.iter().enumerate().map(of).collect())
+            }
             (Init::Identity, Combine::Builtin(monoid), None) => {
                 self.accumulators.iter().map(|&dtype| monoid.identity(dtype)).collect()
             }

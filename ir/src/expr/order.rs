@@ -6,10 +6,11 @@
 //! The order is a reduction tree over interleaved accumulators (lanes). The lanes suffice to keep the vector
 //! units busy at any register width.
 //!
-//! The tree bounds rounding errors as NumPy's pairwise summation does. No element goes through more
-//! additions than in full leaves of NumPy's summation. This holds for rows and for columns, which NumPy sums
-//! sequentially unless they are contiguous. If several rows of several elements reduce to one result, an
-//! element goes through the additions of its row and then those of the rows.
+//! The tree bounds rounding errors as NumPy's pairwise summation does. No element of a row goes through more
+//! additions than in full leaves of NumPy's summation. An element of a column goes through those of a block
+//! and of a tree of blocks; NumPy sums columns sequentially unless they are contiguous. If several rows of
+//! several elements reduce to one result, an element goes through the additions of its row and then those of
+//! the rows.
 
 use super::{ArrayExpr, AxisKind, BodyRef, Combine, Monoid, Reduction};
 use crate::dtype::DType;
@@ -57,9 +58,9 @@ impl Order {
     /// A tree that keeps the order of elements, for associative monoids that do not commute.
     pub(crate) const IN_ORDER: Order = Order::Tree { lanes: 1, leaf: 128, apart: 1, part: 128 };
 
-    /// The number of rows that are combined sequentially. With 16, an element of a column goes through no
-    /// more additions than an element of a row of the same length.
-    pub const BLOCK: usize = 16;
+    /// The number of rows that are combined sequentially. Joining blocks of this size costs little, and their
+    /// rounding errors are small.
+    pub const BLOCK: usize = 128;
 
     /// The order of a builtin monoid at the dtype of its (first) accumulator. Products are sequential.
     pub fn of(monoid: Monoid, dtype: DType) -> Order {
@@ -150,6 +151,10 @@ pub struct Fold<T, F> {
     /// The number of elements so far in the current leaf, and in the row before that leaf.
     at: usize,
     before: usize,
+    /// How an element becomes a total, where it is the first one of a lane (unless rows are points) or of a
+    /// block.
+    first: fn(T) -> T,
+    rows_are_points: bool,
 }
 
 impl<T, E, F: FnMut(T, T) -> Result<T, E>> Fold<T, F> {
@@ -162,7 +167,30 @@ impl<T, E, F: FnMut(T, T) -> Result<T, E>> Fold<T, F> {
         };
         let lanes = std::iter::repeat_with(|| None).take(lanes).collect();
         let (blocks, parts, leaves) = (SmallVec::new(), SmallVec::new(), Vec::new());
-        Fold { combine, order, row, block: start, rows: 0, blocks, parts, leaves, lanes, apart, at: 0, before: 0 }
+        let (block, first) = (start, std::convert::identity);
+        let (rows, at, before, rows_are_points) = (0, 0, 0, false);
+        Fold {
+            combine,
+            order,
+            row,
+            block,
+            rows,
+            blocks,
+            parts,
+            leaves,
+            lanes,
+            apart,
+            at,
+            before,
+            first,
+            rows_are_points,
+        }
+    }
+
+    /// The same for elements that are no totals: the first one of a lane, or of a block if rows are points,
+    /// becomes a total by `first`.
+    pub fn with_first(self, rows_are_points: bool, first: fn(T) -> T) -> Self {
+        Fold { first, rows_are_points, ..self }
     }
 
     /// Adds the next element.
@@ -178,12 +206,12 @@ impl<T, E, F: FnMut(T, T) -> Result<T, E>> Fold<T, F> {
     fn next(&mut self, x: Option<T>) -> Result<(), E> {
         let Order::Tree { leaf, part, .. } = self.order else {
             let total = self.block.take();
-            self.block = self.both(total, x)?;
+            self.block = self.onto(total, x)?;
             return Ok(());
         };
         let lane = self.at % self.lanes.len();
         let so_far = self.lanes[lane].take();
-        self.lanes[lane] = self.both(so_far, x)?;
+        self.lanes[lane] = if self.rows_are_points { x } else { self.onto(so_far, x)? };
         self.at += 1;
         if self.before + self.at == self.row {
             self.end_row()
@@ -223,7 +251,7 @@ impl<T, E, F: FnMut(T, T) -> Result<T, E>> Fold<T, F> {
             joined = self.both(left, joined)?;
         }
         let block = self.block.take();
-        self.block = self.both(block, joined)?;
+        self.block = self.onto(block, joined)?;
         self.rows += 1;
         if self.rows.is_multiple_of(Order::BLOCK) { self.end_block() } else { Ok(()) }
     }
@@ -272,6 +300,12 @@ impl<T, E, F: FnMut(T, T) -> Result<T, E>> Fold<T, F> {
             self.lanes[i] = self.both(left, right)?;
         }
         Ok(())
+    }
+
+    /// Combines an element onto a total.
+    fn onto(&mut self, total: Option<T>, x: Option<T>) -> Result<Option<T>, E> {
+        let x = if total.is_none() { x.map(self.first) } else { x };
+        self.both(total, x)
     }
 
     fn both(&mut self, a: Option<T>, b: Option<T>) -> Result<Option<T>, E> {
@@ -335,23 +369,23 @@ mod tests {
         let sizes = |row: usize, n: usize, start: Option<(usize, String)>| {
             let join = |a: (usize, String), b: (usize, String)| {
                 let n = a.0 + b.0;
-                Ok::<_, ()>((n, if n <= 16 * row { n.to_string() } else { format!("({} {})", a.1, b.1) }))
+                Ok::<_, ()>((n, if n <= Order::BLOCK * row { n.to_string() } else { format!("({} {})", a.1, b.1) }))
             };
             let mut fold = Fold::new(Order::PAIRWISE, row, start, join);
             (0..n).for_each(|_| fold.push((1, "1".to_string())).unwrap());
             fold.finish().unwrap().unwrap().1
         };
-        assert_eq!(sizes(1, 16, None), "16");
-        assert_eq!(sizes(1, 17, None), "(16 1)");
-        assert_eq!(sizes(1, 100, None), "(((16 16) (16 16)) ((16 16) 4))");
-        assert_eq!(sizes(3, 100, None), "((48 48) 4)");
+        assert_eq!(sizes(1, 128, None), "128");
+        assert_eq!(sizes(1, 129, None), "(128 1)");
+        assert_eq!(sizes(1, 800, None), "(((128 128) (128 128)) ((128 128) 32))");
+        assert_eq!(sizes(3, 800, None), "((384 384) 32)");
         // The initial value belongs to the first block.
-        assert_eq!(sizes(1, 32, Some((0, "0".to_string()))), "(16 16)");
+        assert_eq!(sizes(1, 256, Some((0, "0".to_string()))), "(128 128)");
         let join = |a: String, b: String| Ok::<_, ()>(format!("({a} {b})"));
         let mut fold = Fold::new(Order::PAIRWISE, 1, Some("s".to_string()), join);
-        (0..17).for_each(|i| fold.push(i.to_string()).unwrap());
+        (0..=128).for_each(|i| fold.push(i.to_string()).unwrap());
         let total = fold.finish().unwrap().unwrap();
-        assert!(total.ends_with(" 15) 16)") && total.contains("((s 0) 1)"), "{total}");
+        assert!(total.ends_with(" 127) 128)") && total.contains("((s 0) 1)"), "{total}");
     }
 
     #[test]
@@ -394,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn no_element_goes_through_more_additions_than_in_numpys_pairwise_sums() {
+    fn elements_go_through_few_additions() {
         // NumPy halves rows down to leaves of up to 128 floats on 8 lanes. For complex numbers both are half
         // as many.
         let numpys = |n: usize, leaf: usize, lanes: usize| {
@@ -402,12 +436,15 @@ mod tests {
         };
         let orders = [(Order::PAIRWISE, 1), (Order::PAIRWISE_NARROW, 1), (Order::PAIRWISE_COMPLEX, 2)];
         for (order, parts) in orders {
-            for n in (1..3000).chain([8191, 8192, 8193, 10_000, 16_385, 100_000, 300_000]) {
-                for row in [n, 1] {
+            for n in (1usize..3000).chain([8191, 8192, 8193, 10_000, 16_385, 100_000, 300_000]) {
+                // A column goes through a block, and a tree of blocks.
+                let blocks = n.div_ceil(Order::BLOCK).next_power_of_two().trailing_zeros() as usize;
+                let of_columns = n.min(Order::BLOCK) - 1 + blocks;
+                for (row, most) in [(n, numpys(n, 128 / parts, 8 / parts)), (1, of_columns)] {
                     let mut fold = Fold::new(order, row, None, |a: usize, b: usize| Ok::<_, ()>(a.max(b) + 1));
                     (0..n).for_each(|_| fold.push(0).unwrap());
-                    let (depth, theirs) = (fold.finish().unwrap().unwrap(), numpys(n, 128 / parts, 8 / parts));
-                    assert!(depth <= theirs, "{order:?}, {n}, {row} a row: {depth} additions, and not {theirs}");
+                    let depth = fold.finish().unwrap().unwrap();
+                    assert!(depth <= most, "{order:?}, {n}, {row} a row: {depth} additions, and not {most}");
                 }
             }
         }

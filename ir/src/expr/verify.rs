@@ -11,6 +11,7 @@ use crate::dtype::DType;
 use crate::loc::Loc;
 use crate::name::Name;
 use crate::op::infer_types;
+use crate::scalar::Scalar;
 use crate::types::{Dim, Type};
 use smallvec::SmallVec;
 
@@ -383,7 +384,20 @@ impl ExprVerifier<'_> {
                         accs.len()
                     ));
                 }
-                if monoid.accumulators() == 2 && !accs.get(1).is_some_and(|d| d.is_int()) {
+                if *monoid == Monoid::Dot {
+                    if accs.windows(2).any(|pair| pair[0] != pair[1]) {
+                        self.problem("the factors of `dot` have one dtype");
+                    }
+                    match &reduction.init {
+                        Init::Identity => {}
+                        Init::Values(values) if values.get(1).is_none_or(|&one| one == Scalar::one(one.dtype())) => {}
+                        Init::Values(_) => self.problem("`dot` starts from a sum and 1"),
+                        Init::First => self.problem("`dot` starts from a sum, as one point has factors"),
+                        Init::Existing(_) => {
+                            self.problem("`dot` can't start from existing elements; a finisher can add them");
+                        }
+                    }
+                } else if monoid.accumulators() == 2 && !accs.get(1).is_some_and(|d| d.is_int()) {
                     self.problem(format!("the position of `{}` must be an integer", monoid.name()));
                 }
                 if reduction.identity.is_some() {
@@ -459,6 +473,9 @@ impl ExprVerifier<'_> {
             match out.write {
                 Write::Combine(Monoid::ArgMin | Monoid::ArgMax) => {
                     self.problem(format!("{what} can't combine positions of minima or maxima"));
+                }
+                Write::Combine(Monoid::Dot) => {
+                    self.problem(format!("{what} can't combine factors by `dot`; `sum` adds products"));
                 }
                 Write::Unique if self.problems.is_empty() => self.unique(expr, out, outer.axes.len(), &what),
                 _ => {}

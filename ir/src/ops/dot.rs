@@ -3,7 +3,7 @@
 use super::rule::{self, axes, dense, equal, one, refuse};
 use crate::attr::{AttrDef, AttrKind};
 use crate::error::{EvalError, TypeError};
-use crate::expr::{Fold, Monoid, Order};
+use crate::expr::{Fold, Monoid, Order, dot};
 use crate::op::EvalCx;
 use crate::op::{Arity, Eval, InferCx, OpDef, Types};
 use crate::register_op;
@@ -24,7 +24,8 @@ use smallvec::SmallVec;
 /// It computes at the promoted dtype, which is that of the result: integers wrap, and for bools the sum is
 /// "or" and the product "and". Products are summed in the order of the reduction `sum` with the contracted
 /// axes last. If all contracted axes of the right operand come before its free axes (`x @ y`), they come
-/// before these in the reduction, too: rows are added to rows.
+/// before these in the reduction, too: rows are added to rows. There, products of floats are not rounded
+/// before they are added, as by the reduction `dot`.
 pub static DOT_GENERAL: OpDef =
     OpDef::new("dot_general", "sums of products along pairs of axes", Arity::Exactly(2), infer, Eval::Array(eval))
         .attrs(&[
@@ -118,12 +119,19 @@ fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     let element = |flat: usize| {
         let (batch, row, column) = (flat / columns / rows, flat / columns % rows, flat % columns);
         let (a_start, b_start) = ((batch * rows + row) * inner, (batch * columns + column) * inner);
-        let add = |x, y| Ok::<_, EvalError>(Monoid::Sum.combine(x, y));
-        let mut sum = Fold::new(Order::of(Monoid::Sum, dtype), together, Some(Scalar::zero(dtype)), add);
-        for k in 0..inner {
-            sum.push(Monoid::Prod.combine(a.at(a_start + k).cast(dtype), b.at(b_start + k).cast(dtype)))?;
+        let factors = (0..inner).map(|k| [a.at(a_start + k).cast(dtype), b.at(b_start + k).cast(dtype)]);
+        let (order, zero) = (Order::of(Monoid::Sum, dtype), Scalar::zero(dtype));
+        if right.by_rows() && (dtype.is_float() || dtype.is_complex()) {
+            let add = |x, y| Ok::<_, EvalError>(dot::combine(x, y));
+            let mut sum =
+                Fold::new(order, together, Some([zero, Scalar::one(dtype)]), add).with_first(true, dot::total);
+            factors.into_iter().try_for_each(|pair| sum.push(pair))?;
+            return Ok(sum.finish()?.map_or(zero, |[sum, _]| sum));
         }
-        Ok(sum.finish()?.unwrap_or(Scalar::zero(dtype)))
+        let add = |x, y| Ok::<_, EvalError>(Monoid::Sum.combine(x, y));
+        let mut sum = Fold::new(order, together, Some(zero), add);
+        factors.into_iter().try_for_each(|[x, y]| sum.push(Monoid::Prod.combine(x, y)))?;
+        Ok(sum.finish()?.unwrap_or(zero))
     };
     if ty.is_scalar() {
         return Ok(vec![Datum::Scalar(element(0)?)]);

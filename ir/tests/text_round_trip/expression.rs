@@ -230,7 +230,8 @@ impl Maker<'_> {
                 region.yields = vec![BodyRef::Inst(0, 0)];
                 (Combine::Region(region), accs[..1].to_vec())
             } else if count == 2 {
-                (Combine::Builtin(monoid), vec![dtype, DType::I64])
+                let second = if monoid == Monoid::Dot { dtype } else { DType::I64 };
+                (Combine::Builtin(monoid), vec![dtype, second])
             } else {
                 (Combine::Builtin(monoid), vec![dtype])
             };

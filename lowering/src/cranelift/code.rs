@@ -6,21 +6,28 @@ use super::program::ProgramEmitter;
 use super::runtime::Site;
 use super::{Cranelift, unsupported};
 use crate::kernel::{CompiledKernel, KOp, Kernel, KernelArgs, KernelError};
-use crate::program::Program;
+use crate::program::{ALIGN, Program};
+use crate::scratch::with_scratch;
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{AbiParam, LibCall, UserFuncName, types};
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::Module;
+use std::alloc::Layout;
 use std::borrow::Cow;
 use std::sync::{Mutex, OnceLock};
+
+/// Machine code: of the arguments, and scratch memory.
+type Entry = unsafe extern "C" fn(*const KernelArgs, *mut u8);
 
 /// A compiled kernel.
 ///
 /// Its memory is written while it is writable and not executable, then made executable and no more writable.
 pub struct Code {
-    entry: unsafe extern "C" fn(*const KernelArgs),
+    entry: Entry,
+    /// The memory that a call needs for local buffers.
+    scratch: Layout,
     /// The owner of the memory, given up when this is dropped. Nothing locks it for any other purpose than to be `Sync`.
     module: Mutex<Option<JITModule>>,
     /// The code holds the addresses of these.
@@ -68,7 +75,8 @@ impl Code {
             builder.symbol(*name, address.0);
         }
         let mut module = JITModule::new(builder);
-        let mut context = function(codegen, &source, &sites)?;
+        let (mut context, bytes) = function(codegen, &source, &sites)?;
+        let scratch = Layout::from_size_align(bytes, ALIGN).map_err(unsupported)?;
         let id = module.declare_anonymous_function(&context.func.signature).map_err(unsupported)?;
         let mut define = || -> Result<(), KernelError> {
             module.define_function(id, &mut context).map_err(|why| unsupported(format!("{why:?}")))?;
@@ -79,10 +87,11 @@ impl Code {
             return Err(why);
         }
         let entry = module.get_finalized_function(id);
-        // SAFETY: the code at `entry` was made with this signature: one pointer, nothing returned, the C convention of this machine.
-        let entry = unsafe { std::mem::transmute::<*const u8, unsafe extern "C" fn(*const KernelArgs)>(entry) };
+        // SAFETY: the code at `entry` was made with this signature: two pointers, nothing returned, the C convention of this machine.
+        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(entry) };
         Ok(Code {
             entry,
+            scratch,
             module: Mutex::new(Some(module)),
             _sites: sites,
             codegen: codegen.clone(),
@@ -100,8 +109,9 @@ impl CompiledKernel for Code {
 
     unsafe fn call(&self, args: &KernelArgs) {
         // SAFETY: the caller vouches for what `args` points to, as the trait demands; the code is alive as long as `self`, and
-        // keeps all that it changes in registers, on its stack, in written buffers and in the call's own status.
-        unsafe { (self.entry)(args) }
+        // keeps all that it changes in registers, on its stack, in scratch memory of the layout that it was compiled for, in written buffers
+        // and in the call's own status.
+        with_scratch(self.scratch, |scratch| unsafe { (self.entry)(args, scratch) });
     }
 
     fn schedule(&self) -> String {
@@ -123,7 +133,7 @@ impl CompiledKernel for Code {
 
     fn disassembly(&self) -> Option<&str> {
         let listing = self.listing.get_or_init(|| {
-            let mut context = function(&self.codegen, &self.source, &sites(&self.source.kernel())).ok()?;
+            let (mut context, _) = function(&self.codegen, &self.source, &sites(&self.source.kernel())).ok()?;
             context.set_disasm(true);
             let code = context.compile(&**self.codegen.isa_for(&self.source), &mut Default::default()).ok()?;
             code.vcode.clone()
@@ -156,24 +166,25 @@ fn sites(kernel: &Kernel) -> Box<[Site]> {
     kernel.insts.iter().enumerate().filter_map(site).collect()
 }
 
-/// The function of a kernel or a loop program, not yet compiled.
-fn function(codegen: &Cranelift, source: &Source, sites: &[Site]) -> Result<Context, KernelError> {
+/// The function of a kernel or a loop program, not yet compiled, and how many bytes of scratch memory it needs.
+fn function(codegen: &Cranelift, source: &Source, sites: &[Site]) -> Result<(Context, usize), KernelError> {
     let mut context = Context::new();
     context.func.signature.call_conv = codegen.isa.default_call_conv();
-    context.func.signature.params.push(AbiParam::new(types::I64));
+    context.func.signature.params.extend([AbiParam::new(types::I64); 2]);
     context.func.name = UserFuncName::user(0, 0);
     let mut parts = FunctionBuilderContext::new();
     let builder = FunctionBuilder::new(&mut context.func, &mut parts);
     let kernel = source.kernel();
     let mut emitter = Emitter::new(builder, &kernel, &*codegen.isa, sites, codegen.features)?;
+    let mut scratch = 0;
     match source {
         Source::Kernel(_) => emitter.kernel()?,
         Source::Program(program, kernels, _) => {
-            emitter = ProgramEmitter::new(emitter, (program, kernels), &kernel).emit()?;
+            (emitter, scratch) = ProgramEmitter::new(emitter, (program, kernels), &kernel).emit()?;
         }
     }
     emitter.b.finalize(codegen.isa.frontend_config());
-    Ok(context)
+    Ok((context, scratch))
 }
 
 struct Address(*const u8);

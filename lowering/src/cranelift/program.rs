@@ -9,9 +9,9 @@ use super::memory::part_offset;
 use super::nest::NestFrame;
 use super::unsupported;
 use crate::kernel::{CompiledKernel, KInst, KOp, KValue, Kernel, KernelArgs, KernelError, Part, Status};
-use crate::program::{Condition, Linear, Location, Program, Stmt, Storage};
+use crate::program::{Condition, Linear, Location, Places, Program, Stmt, Storage};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, StackSlot, Value, types};
+use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::Variable;
 use rewright_ir::DType;
 use rustc_hash::FxHashMap;
@@ -30,8 +30,12 @@ struct Prefix {
     loops: SmallVec<[(KValue, PerDim); 3]>,
 }
 
-/// The most bytes of local buffers: threads have small stacks, and programs may be called from any depth.
-const MOST_LOCAL: usize = 256 << 10;
+/// The most bytes of local buffers on the stack: threads have small stacks, and programs may be called from
+/// any depth. More are in scratch memory.
+const MOST_ON_STACK: usize = 4 << 10;
+
+/// The most bytes of scratch memory.
+const MOST_SCRATCH: usize = 256 << 20;
 
 /// Where a buffer is.
 #[derive(Clone)]
@@ -40,8 +44,8 @@ enum Room {
     Caller(usize, usize),
     /// The variable of each part.
     Variables([Option<Variable>; 2]),
-    /// On the stack.
-    Stack(StackSlot),
+    /// At this address.
+    Local(Value),
 }
 
 /// Emits a loop program.
@@ -90,13 +94,13 @@ impl<'a> ProgramEmitter<'a> {
         }
     }
 
-    /// Emits the whole function.
-    pub fn emit(mut self) -> Result<Emitter<'a>, KernelError> {
+    /// Emits the whole function. Returns how many bytes of scratch memory it needs, too.
+    pub fn emit(mut self) -> Result<(Emitter<'a>, usize), KernelError> {
         let e = &mut self.e;
         let entry = e.b.create_block();
         e.b.append_block_params_for_function_params(entry);
         e.b.switch_to_block(entry);
-        let args = e.b.block_params(entry)[0];
+        let &[args, scratch] = e.b.block_params(entry) else { return Err(unsupported("a function without arguments")) };
         let mut field = |offset: usize| e.b.ins().load(types::I64, fixed(), args, offset as i32);
         let pointers = field(offset_of!(KernelArgs, pointers));
         let strides = field(offset_of!(KernelArgs, strides));
@@ -104,7 +108,7 @@ impl<'a> ProgramEmitter<'a> {
         let status = field(offset_of!(KernelArgs, status));
         e.args = Some(ArgValues { strides, params, status });
         e.exit = Some(e.b.create_block());
-        self.rooms(pointers)?;
+        let scratch = self.rooms(pointers, scratch)?;
         let mut loops = Vec::new();
         self.collect(&self.program.body, &mut loops)?;
         self.scope(&self.program.body)?;
@@ -113,14 +117,22 @@ impl<'a> ProgramEmitter<'a> {
         self.e.b.switch_to_block(exit);
         self.e.b.ins().return_(&[]);
         self.e.b.seal_all_blocks();
-        Ok(self.e)
+        Ok((self.e, scratch))
     }
 
-    fn rooms(&mut self, pointers: Value) -> Result<(), KernelError> {
+    /// Finds where each buffer is. Returns how many bytes of scratch memory local buffers need.
+    fn rooms(&mut self, pointers: Value, mut scratch: Value) -> Result<usize, KernelError> {
         let mut callers = self.program.caller_buffers().enumerate();
-        let in_memory = self.program.nest_buffers();
-        let mut local = 0;
-        for buffer in &self.program.buffers {
+        let Places { offsets, bytes } = self.program.places().unwrap_or(Places { offsets: vec![], bytes: usize::MAX });
+        if bytes > MOST_SCRATCH {
+            return Err(unsupported(format!("local buffers have more than {MOST_SCRATCH} bytes")));
+        }
+        let on_stack = bytes <= MOST_ON_STACK;
+        if on_stack {
+            let slot = self.e.slot(bytes)?;
+            scratch = self.e.b.ins().stack_addr(types::I64, slot, 0);
+        }
+        for (buffer, offset) in self.program.buffers.iter().zip(offsets) {
             let ty = clif(buffer.dtype.real());
             self.rooms.push(match &buffer.storage {
                 Storage::Caller { .. } => {
@@ -131,19 +143,17 @@ impl<'a> ProgramEmitter<'a> {
                     self.e.pointers.push(pointer);
                     Room::Caller(nth, stride)
                 }
-                Storage::Local { extents } if extents.is_empty() && !in_memory.contains(&(self.rooms.len() as u32)) => {
-                    let re = self.e.b.declare_var(ty);
-                    let im = buffer.dtype.is_complex().then(|| self.e.b.declare_var(ty));
-                    Room::Variables([Some(re), im])
-                }
-                Storage::Local { extents } => {
-                    let bytes = extents.iter().fold(buffer.dtype.size(), |bytes, &n| bytes.saturating_mul(n as usize));
-                    local = bytes.saturating_add(local);
-                    if local > MOST_LOCAL {
-                        return Err(unsupported(format!("local buffers have more than {MOST_LOCAL} bytes")));
+                Storage::Local { .. } => match offset {
+                    Some(offset) => {
+                        let offset = self.e.int(types::I64, offset as i64);
+                        Room::Local(self.e.offset(scratch, offset))
                     }
-                    Room::Stack(self.e.slot(bytes)?)
-                }
+                    None => {
+                        let re = self.e.b.declare_var(ty);
+                        let im = buffer.dtype.is_complex().then(|| self.e.b.declare_var(ty));
+                        Room::Variables([Some(re), im])
+                    }
+                },
             });
         }
         // A variable that no path defines would have no value.
@@ -154,7 +164,7 @@ impl<'a> ProgramEmitter<'a> {
                 self.e.b.def_var(variable, zero);
             }
         }
-        Ok(())
+        Ok(if on_stack { 0 } else { bytes })
     }
 
     /// Finds the prefixes of all accesses, and computes their steps and the addresses without loops at the
@@ -430,7 +440,7 @@ impl<'a> ProgramEmitter<'a> {
                 }
                 Ok((address, part))
             }
-            Room::Stack(slot) => {
+            Room::Local(base) => {
                 let Storage::Local { extents } = &buffer.storage else { return Err(unsupported("a local buffer")) };
                 let mut flat = Linear::default();
                 for (form, &extent) in location.at.iter().zip(extents) {
@@ -439,9 +449,9 @@ impl<'a> ProgramEmitter<'a> {
                 let size = buffer.dtype.size() as i64;
                 let bytes = Linear::default().plus_scaled(&flat, size);
                 if let Some(offset) = bytes.as_constant().and_then(|n| i32::try_from(n).ok()) {
-                    return Ok((self.e.b.ins().stack_addr(types::I64, slot, 0), offset + part));
+                    return Ok((base, offset + part));
                 }
-                let (base, bytes) = (self.e.b.ins().stack_addr(types::I64, slot, 0), self.form(&bytes)?);
+                let bytes = self.form(&bytes)?;
                 Ok((self.e.offset(base, bytes), part))
             }
         }

@@ -22,6 +22,7 @@ use super::wrap_dot::{self, wrap_dot};
 use super::wrap_reduction::wrap_reduction;
 use super::{Instead, LowerError, Remark};
 use crate::kernel::{KInst, KOp, Kernel};
+use crate::lower::program::is_contraction;
 use crate::lower::{lower, lower_in_order, lower_rolled};
 use crate::schedule::{Schedule, ScheduleError};
 use indexmap::IndexSet;
@@ -433,8 +434,17 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
                 let exit = |v: &Value| self.exits.get(v).copied().filter(|_| self.func.ty(*v).is_array());
                 let exits = data.results.iter().map(exit).collect();
                 let equal = wrap_dot::to_be_equal(self.func, data);
-                let fallback = program;
-                StepKind::Kernel(Box::new(KernelStep { launch, exits, equal, row_major: false, fallback, meaning }))
+                let by_hand = data.attrs.str("schedule").is_some();
+                let contracts = !by_hand && !self.planner.codegens.is_empty() && is_contraction(&expr);
+                StepKind::Kernel(Box::new(KernelStep {
+                    launch,
+                    exits,
+                    equal,
+                    row_major: false,
+                    fallback: program,
+                    contracts,
+                    meaning,
+                }))
             }
             Err(NoLaunch::None(_)) if let Some(reindex) = self.reindex(data, meaning) => {
                 StepKind::Reindex(Box::new(reindex))

@@ -13,7 +13,7 @@ use super::value::{Held, Shape, fill_elements, row_major};
 use crate::interp::Interp;
 use crate::kernel::{CodeGen, CompiledKernel, Part};
 use crate::lower::Strided;
-use crate::lower::program::{Checks, LoweredProgram, ProgramBuffer, ProgramParam, ProgramSpace, bind, lower_program};
+use crate::lower::program::{LoweredProgram, ProgramBuffer, ProgramParam, ProgramSpace, Variant, bind, lower_program};
 use crate::schedule::{Threads, share};
 use rewright_ir::{ArrayExpr, DType, EvalError, Name, Type};
 use smallvec::SmallVec;
@@ -26,12 +26,12 @@ pub struct LoopProgram {
     /// The types of the instruction's operands.
     types: Vec<Type>,
     codegens: CodeGens,
-    /// By [`Checks`]; an error if no code generator compiles it.
-    variants: [OnceLock<Result<Variant, String>>; 4],
+    /// By [`Variant`]; an error if no code generator compiles it.
+    variants: [OnceLock<Result<Compiled, String>>; 8],
 }
 
 /// A variant that is ready to run.
-struct Variant {
+struct Compiled {
     lowered: LoweredProgram,
     codegen: &'static str,
     compiled: Box<dyn CompiledKernel>,
@@ -57,7 +57,7 @@ impl CallBuffers<'_> {
     }
 }
 
-impl Variant {
+impl Compiled {
     /// Runs the program over slices of the outermost axis, on this many threads at most. False if it failed.
     ///
     /// # Safety
@@ -99,27 +99,29 @@ impl LoopProgram {
 
     /// The name of the code generator that compiles it; else the reason that none does.
     pub(super) fn codegen(&self) -> Result<&'static str, String> {
-        self.variant(Checks::default()).map(|variant| variant.codegen).map_err(Clone::clone)
+        self.variant(Variant::default()).map(|variant| variant.codegen).map_err(Clone::clone)
     }
 
     /// The variant without tests: the name of the code generator, and the compiled program.
     pub fn compiled(&self) -> Result<(&'static str, &dyn CompiledKernel), &str> {
-        self.variant(Checks::default()).map(|variant| (variant.codegen, &*variant.compiled)).map_err(|why| &**why)
+        self.variant(Variant::default()).map(|variant| (variant.codegen, &*variant.compiled)).map_err(|why| &**why)
     }
 
     /// The variant without tests, compiled by another code generator.
     pub fn compiled_by(&self, codegen: &dyn CodeGen) -> Result<Box<dyn CompiledKernel>, String> {
-        let lowered = lower_program(&self.expr, &self.types, Checks::default()).map_err(|why| why.reason)?;
+        let lowered = lower_program(&self.expr, &self.types, Variant::default()).map_err(|why| why.reason)?;
         codegen.compile_program(&lowered.program).map_err(|why| why.to_string())
     }
 
-    fn variant(&self, checks: Checks) -> Result<&Variant, &String> {
-        let number = usize::from(checks.positions) + 2 * usize::from(checks.writes);
-        self.variants[number].get_or_init(|| self.compile(checks)).as_ref()
+    fn variant(&self, variant: Variant) -> Result<&Compiled, &String> {
+        let Variant { checks, tiles_rows } = variant;
+        let number =
+            [checks.positions, checks.writes, tiles_rows].iter().rev().fold(0, |n, &bit| 2 * n + usize::from(bit));
+        self.variants[number].get_or_init(|| self.compile(variant)).as_ref()
     }
 
-    fn compile(&self, checks: Checks) -> Result<Variant, String> {
-        let lowered = lower_program(&self.expr, &self.types, checks).map_err(|why| why.reason)?;
+    fn compile(&self, variant: Variant) -> Result<Compiled, String> {
+        let lowered = lower_program(&self.expr, &self.types, variant).map_err(|why| why.reason)?;
         let mut refused = "there is no code generator".to_string();
         // The interpreter takes every program that the others refuse.
         let interp: &dyn CodeGen = &Interp;
@@ -128,7 +130,7 @@ impl LoopProgram {
             match codegen.compile_program(&lowered.program) {
                 Ok(compiled) => {
                     let point_nanos = 2.0 + 0.3 * lowered.insts as f64;
-                    return Ok(Variant { lowered, codegen: codegen.name(), compiled, point_nanos });
+                    return Ok(Compiled { lowered, codegen: codegen.name(), compiled, point_nanos });
                 }
                 Err(why) => refused = why.to_string(),
             }
@@ -202,7 +204,7 @@ impl Machine<'_> {
         if !{ fits }.all(|(def, (shape, _))| act.frame.admits(&def.dims, shape, Some(def.value))) {
             return Ok(None);
         }
-        let Ok(variant) = program.variant(space.checks) else { return Ok(None) };
+        let Ok(variant) = program.variant(space.variant) else { return Ok(None) };
         self.points(space.points)?;
         let mut rooms: Vec<Fresh> = Vec::new();
         for (number, (out, (shape, fill))) in program.expr.outs.iter().zip(&space.results).enumerate() {
@@ -289,7 +291,7 @@ impl Machine<'_> {
         &self,
         act: &Activation<'_, '_>,
         step: &Step,
-        variant: &Variant,
+        variant: &Compiled,
         space: &ProgramSpace,
         slice: (i64, i64),
     ) -> Option<SmallVec<[u64; 8]>> {

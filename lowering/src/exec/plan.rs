@@ -11,6 +11,7 @@ use super::parts::Update;
 use super::pick::Pick;
 use super::reindex::Reindex;
 use super::view::ViewOp;
+use crate::lower::program::is_worth_a_program;
 use rewright_ir::op::ScalarFn;
 use rewright_ir::{Array, Attrs, DType, EvalError, Inst, Loc, Name, Op, Scalar, Scalars, Type, Value};
 use smallvec::SmallVec;
@@ -168,8 +169,17 @@ pub struct KernelStep {
     pub row_major: bool,
     /// The loop program for calls whose operands do not fit the kernel.
     pub fallback: LoopProgram,
+    /// True if calls with many points run the loop program.
+    pub contracts: bool,
     /// The meaning of the step, which finds the error of operands that break a rule.
     pub meaning: Meaning,
+}
+
+impl KernelStep {
+    /// True if a call with this many points runs the loop program.
+    pub fn runs_program(&self, points: u64) -> bool {
+        self.contracts && is_worth_a_program(points)
+    }
 }
 
 /// What a step with a kernel means.

@@ -6,7 +6,7 @@ use super::heir::{Heir, inherit};
 use super::launch::{Extent, operands, symbol};
 use super::machine::{Activation, Machine};
 use super::out::OutPlace;
-use super::plan::{ArrayEval, Def, Destination, KernelStep, Slot, Step};
+use super::plan::{ArrayEval, Def, Destination, KernelStep, Meaning, Slot, Step};
 use super::value::{Held, Lent, Shape, Target, fill_elements, write_over};
 use crate::lower::Space;
 use rewright_ir::{EvalError, Name};
@@ -22,7 +22,12 @@ impl Machine<'_> {
         eval: ArrayEval,
     ) -> Result<(), EvalError> {
         match self.extent(act, step, kernel) {
-            Some(extent) => self.run_kernel(act, step, kernel, extent),
+            Some(extent) => match kernel.meaning {
+                Meaning::Array(eval) if kernel.runs_program(extent.space.points) => {
+                    self.program(act, step, (&kernel.fallback, &kernel.exits), (eval, Why::WRONG))
+                }
+                _ => self.run_kernel(act, step, kernel, extent),
+            },
             None if !self.are_equal(act, step, &kernel.equal) => self.array(act, step, eval, Why::WRONG),
             None => self.with_dense_operands(act, step, kernel, eval),
         }
@@ -154,7 +159,12 @@ impl Machine<'_> {
         }
         let extent = if lent.is_empty() { None } else { self.extent(act, step, kernel) };
         let done = match extent {
-            Some(extent) => self.run_kernel(act, step, kernel, extent),
+            Some(extent) => match kernel.meaning {
+                Meaning::Array(eval) if kernel.runs_program(extent.space.points) => {
+                    self.program(act, step, (&kernel.fallback, &kernel.exits), (eval, Why::WRONG))
+                }
+                _ => self.run_kernel(act, step, kernel, extent),
+            },
             None => {
                 let why = self.why_unfit(act, step, kernel);
                 self.program(act, step, (&kernel.fallback, &kernel.exits), (eval, why))

@@ -99,13 +99,21 @@ fn expression(func: &Function, data: &InstData) -> Result<ArrayExpr, String> {
         (0..2).map(|n| body.cast(BodyRef::Operand(n), types[n as usize].dtype(), dtype, loc)).collect();
     let apply =
         |body: &mut Body, op, args: Vec<BodyRef>| body.push(BodyOp::Op(Op(op), Attrs::new()), args, [dtype], loc);
-    let mut yields = apply(&mut body, product, factors);
+    let is_fused = right.by_rows() && (dtype.is_float() || dtype.is_complex()) && !contracted.is_empty();
+    let (mut yields, mut finish) = (SmallVec::from_slice(&factors), None);
+    let (mut combine, mut accumulators) = (Monoid::Dot, vec![dtype; 2]);
+    if is_fused {
+        finish = Some(Body { yields: vec![BodyRef::Acc(0)], ..Body::default() });
+    } else {
+        // Integers wrap at once.
+        (combine, accumulators) = (monoid, vec![dtype]);
+        yields = SmallVec::from_slice(&apply(&mut body, product, factors));
+    }
     let mut reductions = Vec::new();
     if !contracted.is_empty() {
         reductions.push(Reduction {
-            combine: Combine::Builtin(monoid),
-            // Integers wrap at once.
-            accumulators: vec![dtype],
+            combine: Combine::Builtin(combine),
+            accumulators,
             identity: None,
             init: Init::Identity,
             associative: true,
@@ -124,7 +132,7 @@ fn expression(func: &Function, data: &InstData) -> Result<ArrayExpr, String> {
         operands,
         body,
         reductions,
-        finish: None,
+        finish,
         outs: vec![Out {
             dtype,
             dims: func.ty(result).dims().to_vec(),

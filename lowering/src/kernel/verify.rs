@@ -36,9 +36,16 @@ pub enum KernelError {
 impl Kernel {
     /// Checks the rules that code generators rely on.
     pub fn verify(&self) -> Result<(), KernelError> {
+        // The first instruction that defines each value, if one does: copies of a combination share values.
+        let mut by = vec![None; self.values.len()];
+        for (number, inst) in self.insts.iter().enumerate() {
+            let results = inst.first.0 as usize..(inst.first.0 as usize).saturating_add(inst.results as usize);
+            by.get_mut(results).into_iter().flatten().for_each(|by| *by = by.or(Some(number)));
+        }
         for (number, inst) in self.insts.iter().enumerate() {
             let fail = |message: String| Err(KernelError::Malformed { inst: number, message });
-            if let Some(late) = inst.args.iter().find(|a| a.0 >= inst.first.0) {
+            let is_late = |arg: &&KValue| by.get(arg.0 as usize).is_none_or(|by| by.is_some_and(|by| by >= number));
+            if let Some(late) = inst.args.iter().find(is_late) {
                 return fail(format!("operand {late:?} is not defined before"));
             }
             if inst.first.0 + inst.results > self.values.len() as u32 {

@@ -1,7 +1,7 @@
 //! Monoids with a name, as kernel instructions on tuples of accumulators: a value, or a value and its position.
 
 use super::NotLowered;
-use crate::kernel::Compare;
+use crate::kernel::{Compare, KOp, KValue, Unary};
 use crate::scalar::{Elem, ScalarCx, any_nan, compare};
 use rewright_ir::expr::Monoid;
 use rewright_ir::{Attrs, DType, Op, Scalar};
@@ -11,7 +11,7 @@ use rewright_ir::{Attrs, DType, Op, Scalar};
 pub fn neutral(monoid: Monoid, dtypes: &[DType]) -> Result<Vec<Scalar>, NotLowered> {
     let value = dtypes[0];
     let found = match monoid {
-        Monoid::Sum => {
+        Monoid::Sum | Monoid::Dot => {
             Some(if value.is_int() || value.is_bool() { Scalar::zero(value) } else { both_parts(value, -0.0) })
         }
         Monoid::Prod if value.is_complex() => None,
@@ -26,8 +26,12 @@ pub fn neutral(monoid: Monoid, dtypes: &[DType]) -> Result<Vec<Scalar>, NotLower
     let Some(first) = found else {
         return NotLowered::because(format!("`{}` of {value} has no neutral element", monoid.name()));
     };
-    // Any position is before this one.
-    Ok(std::iter::once(first).chain(dtypes[1..].iter().filter_map(|&dtype| Monoid::Min.identity(dtype))).collect())
+    let others = dtypes[1..].iter().filter_map(|&dtype| match monoid {
+        Monoid::Dot => Some(Scalar::one(dtype)),
+        // Any position is before this one.
+        _ => Monoid::Min.identity(dtype),
+    });
+    Ok(std::iter::once(first).chain(others).collect())
 }
 
 /// The elementwise op that combines two numbers of a dtype; `None` if there is none.
@@ -39,7 +43,7 @@ pub fn op_of(monoid: Monoid, dtype: DType) -> Option<Op> {
         Monoid::Max => "maximum",
         Monoid::Any if dtype.is_bool() => "or",
         Monoid::All if dtype.is_bool() => "and",
-        Monoid::Any | Monoid::All | Monoid::ArgMin | Monoid::ArgMax => return None,
+        Monoid::Any | Monoid::All | Monoid::ArgMin | Monoid::ArgMax | Monoid::Dot => return None,
     };
     rewright_ir::registry().op(name)
 }
@@ -58,6 +62,12 @@ pub fn combined(monoid: Monoid, cx: &mut ScalarCx<'_>, a: &[Elem], b: &[Elem]) -
             Ok(vec![cx.cast(Elem::real(DType::Bool, both), dtype)])
         }
         (Monoid::ArgMin | Monoid::ArgMax, None) => Ok(position(monoid, cx, a, b)),
+        (Monoid::Dot, None) => {
+            let nothing = neutral(monoid, &[dtype])?[0];
+            let nothing = cx.constant(nothing);
+            let sum = multiply_add(cx, a[0], a[1], nothing)?;
+            Ok(vec![multiply_add(cx, b[0], b[1], sum)?, cx.constant(Scalar::one(dtype))])
+        }
         _ => NotLowered::because(format!("there is no op for `{}`", monoid.name())),
     }
 }
@@ -67,9 +77,28 @@ pub fn combined_scalars(monoid: Monoid, cx: &mut ScalarCx<'_>, a: Elem, b: Elem)
     let monoid = match monoid {
         Monoid::ArgMin => Monoid::Min,
         Monoid::ArgMax => Monoid::Max,
+        Monoid::Dot => Monoid::Sum,
         other => other,
     };
     Ok(combined(monoid, cx, &[a], &[b])?[0])
+}
+
+/// `x * y + z`, as the monoid `dot` adds a product.
+pub fn multiply_add(cx: &mut ScalarCx<'_>, x: Elem, y: Elem, z: Elem) -> Result<Elem, NotLowered> {
+    if !has_nan(x.dtype) {
+        let product = combined(Monoid::Prod, cx, &[x], &[y])?;
+        return Ok(combined(Monoid::Sum, cx, &product, &[z])?[0]);
+    }
+    let real = x.dtype.real();
+    let mut fma = |x: KValue, y: KValue, z: KValue| cx.k.push(KOp::Fma, &[x, y, z], real);
+    let (Some(x_im), Some(y_im), Some(z_im)) = (x.im, y.im, z.im) else {
+        return Ok(Elem::real(real, fma(x.re, y.re, z.re)));
+    };
+    let (re, im) = (fma(x.re, y.re, z.re), fma(x.re, y_im, z_im));
+    let im = fma(x_im, y.re, im);
+    let minus = cx.k.unary(Unary::Neg, x_im);
+    let re = cx.k.push(KOp::Fma, &[minus, y_im, re], real);
+    Ok(Elem { dtype: x.dtype, re, im: Some(im) })
 }
 
 /// The later position only if its value is beyond the earlier one's.

@@ -6,7 +6,7 @@
 //!
 //! A region has nothing that is neutral to it. One more accumulator says whether there is anything yet, and what is not there is left out.
 
-use super::monoid::{combined, later, neutral};
+use super::monoid::{combined, combined_scalars, later, multiply_add, neutral};
 use super::{Lowering, NotLowered, ResultMap};
 use crate::kernel::{Buffer, Combination, Compare, Fold, KValue, Kernel, KernelBuilder, Part};
 use crate::scalar::{Elem, ScalarCx, compare};
@@ -89,12 +89,12 @@ impl BlockJoin {
                 [true, false].map(|written| k.buffer(Buffer { dtype, written, varies: SmallVec::from_elem(true, 2) }));
             let mut cx = ScalarCx { k: &mut k, attrs: &none };
             let [a, b] = [left, right].map(|buffer| element(cx.k, buffer, dtype));
-            let both = combined(monoid, &mut cx, &[a], &[b])?[0];
+            let both = combined_scalars(monoid, &mut cx, a, b)?;
             k.store(left, Part::Re, both.re);
             if let Some(im) = both.im {
                 k.store(left, Part::Im, im);
             }
-            neutral.extend(plan.neutral()?);
+            neutral.extend(plan.neutral()?.first());
         }
         Ok(BlockJoin { join: k.finish(), neutral, is_free })
     }
@@ -167,17 +167,26 @@ impl Lowering<'_> {
         if expr.outs.iter().any(|out| out.fill.is_some()) {
             return NotLowered::because("it has results with a fill, and reduces");
         }
+        if axes.has_rows() && plans.iter().any(|plan| plan.is(&[Monoid::Dot])) {
+            return NotLowered::because("it combines factors along rows");
+        }
         if axes.goes_on() {
             if plans.iter().any(|plan| matches!(plan.combine, Combine::Region(_))) {
                 return several_rows();
             }
-            let same = expr.outs.iter().map(|out| out.dtype).eq(plans.iter().flat_map(|plan| plan.dtypes.clone()));
-            if expr.finish.is_some() || !same || plans.iter().any(|plan| plan.dtypes.len() > 1) {
+            // Of `dot` memory holds the sum, which is the result.
+            let is_dot = |plan: &Plan<'_>| plan.is(&[Monoid::Dot]);
+            let is_sum = matches!(&plans[..], [plan] if is_dot(plan))
+                && expr.finish.as_ref().is_some_and(|finish| finish.yields == [BodyRef::Acc(0)]);
+            let held = plans.iter().flat_map(|plan| &plan.dtypes[..if is_dot(plan) { 1 } else { plan.dtypes.len() }]);
+            let same = expr.outs.iter().map(|out| &out.dtype).eq(held);
+            let is_pair = |plan: &Plan<'_>| plan.dtypes.len() > 1;
+            if !same || !is_sum && (expr.finish.is_some() || plans.iter().any(is_pair)) {
                 return NotLowered::because("it computes from totals that several rows contribute to");
             }
         }
         // The first of the greatest elements is the same one in blocks of rows as in sequence; sums are not.
-        let in_blocks = |plan: &Plan<'_>| plan.is(&[Monoid::Sum]) && !plan.any_order;
+        let in_blocks = |plan: &Plan<'_>| plan.is(&[Monoid::Sum, Monoid::Dot]) && !plan.any_order;
         let is_free = |plan: &Plan<'_>| plan.any_order || plan.is(&[Monoid::Min, Monoid::Max]);
         if axes.goes_on() && order != Order::Sequential && plans.iter().any(in_blocks) {
             self.block_join = Some(BlockJoin::new(&plans, false)?);
@@ -309,8 +318,11 @@ impl Lowering<'_> {
         for ((number, out), (plan, value)) in (0..).zip(&expr.outs).zip(plans.iter().zip(values)) {
             let (buffer, mut map) = self.written(number, out)?;
             let held = element(&mut self.k, buffer, out.dtype);
-            let both = self.both(plan, &[held], value, &expr.axes)?;
-            self.store(buffer, both[0]);
+            let both = match plan.combine {
+                Combine::Builtin(Monoid::Dot) => multiply_add(&mut self.cx(), value[0], value[1], held)?,
+                _ => self.both(plan, &[held], value, &expr.axes)?[0],
+            };
+            self.store(buffer, both);
             // There is a first point wherever the kernel runs, and what is neutral to it is as good as nothing.
             map.start = Some(match &plan.start {
                 Some(start) => start[0],

@@ -1,6 +1,6 @@
 //! Building loop programs: statements are appended to the innermost open scope.
 
-use super::{BufferDecl, Condition, For, If, Linear, Location, Program, Stmt, Storage};
+use super::{BufferDecl, Condition, For, If, Linear, Location, Program, Stmt, Storage, Trip};
 use crate::kernel::{KInst, KOp, KValue, KernelBuilder, Part, Section};
 use rewright_ir::{DType, Loc};
 use smallvec::SmallVec;
@@ -79,9 +79,14 @@ impl ProgramBuilder {
 
     /// Appends statements around a body: a loop over `lo..hi`.
     pub fn for_each(&mut self, lo: Linear, hi: &[Linear], body: impl FnOnce(&mut Self, Linear)) {
+        self.for_each_of(Trip::Unknown, lo, hi, body);
+    }
+
+    /// Appends statements around a body: a loop over `lo..hi`, with a [`Trip`].
+    pub fn for_each_of(&mut self, trip: Trip, lo: Linear, hi: &[Linear], body: impl FnOnce(&mut Self, Linear)) {
         let index = self.open_loop();
         body(self, index.into());
-        self.close_loop(index, lo, hi);
+        self.close_loop(index, trip, lo, hi);
     }
 
     /// Appends statements that run if a condition holds, and others that run if it does not.
@@ -137,9 +142,9 @@ impl ProgramBuilder {
 
     /// Closes the body of a loop over `lo..hi`, with `hi` the least of several forms. The bounds are values
     /// of the scope around the loop.
-    pub fn close_loop(&mut self, index: KValue, lo: Linear, hi: &[Linear]) {
+    pub fn close_loop(&mut self, index: KValue, trip: Trip, lo: Linear, hi: &[Linear]) {
         let body = self.close();
-        self.push(Stmt::For(For { index, lo, hi: hi.into(), body }));
+        self.push(Stmt::For(For { index, lo, hi: hi.into(), trip, body }));
     }
 
     /// Appends statements that run if a condition holds, and others that run if it does not.

@@ -1,22 +1,22 @@
-//! Store-to-load forwarding: a load of a local scalar right after a store to it becomes the stored value,
-//! and stores to local scalars that nothing loads go.
+//! Redundant loads and stores: a load of an element whose value is known becomes that value, a store that
+//! another one overwrites goes, and so do stores to local scalars that nothing loads.
 //!
-//! "Right after" means in the same scope, or in a scope inside of it that does not write the scalar before.
-//! So a scalar that holds a value of one iteration only leaves no trace, and the iterations of the loop are
-//! seen to be independent.
+//! An element is known from a load or a store before it, in the same scope or in a scope around it, if no
+//! store in between may write it. So a scalar that holds a value of one iteration only leaves no trace, and
+//! the iterations of the loop are seen to be independent.
 
 use super::walk::written;
 use super::{Condition, Linear, Location, Program, Stmt, Storage};
-use crate::kernel::{KValue, Part};
+use crate::kernel::KValue;
 use crate::scalar::Elem;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// A part of a local scalar.
-type Slot = (u32, Part);
+/// The values of elements.
+type Known = Vec<(Location, KValue)>;
 
 impl Program {
-    /// Forwards stores of local scalars to loads.
+    /// Removes redundant loads and stores.
     pub(super) fn forward(&mut self) {
         let is_scalar = |buffer: &super::BufferDecl| match &buffer.storage {
             Storage::Local { extents } => extents.is_empty(),
@@ -28,7 +28,7 @@ impl Program {
             loaded: vec![false; self.buffers.len()],
         };
         let mut body = std::mem::take(Arc::make_mut(&mut self.body));
-        forwarder.scope(&mut body, &mut FxHashMap::default());
+        forwarder.scope(&mut body, &mut Known::new());
         remove_dead(&mut body, &|buffer| forwarder.is_scalar[buffer as usize] && !forwarder.loaded[buffer as usize]);
         self.body = Arc::new(body);
     }
@@ -44,27 +44,28 @@ struct Forwarder {
 }
 
 impl Forwarder {
-    /// `known` are the values of scalars at the start of the scope, and then at its end.
-    fn scope(&mut self, stmts: &mut Vec<Stmt>, known: &mut FxHashMap<Slot, KValue>) {
+    /// `known` are the values at the start of the scope, and then at its end.
+    fn scope(&mut self, stmts: &mut Vec<Stmt>, known: &mut Known) {
         stmts.retain_mut(|stmt| self.keeps(stmt, known));
+        remove_overwritten(stmts);
     }
 
-    fn keeps(&mut self, stmt: &mut Stmt, known: &mut FxHashMap<Slot, KValue>) -> bool {
+    fn keeps(&mut self, stmt: &mut Stmt, known: &mut Known) -> bool {
         match stmt {
             Stmt::Load(value, location) => {
-                if let Some(&stored) = known.get(&(location.buffer, location.part)) {
-                    self.alias.insert(*value, stored);
+                self.location(location);
+                if let Some((_, found)) = known.iter().find(|(known, _)| known == location) {
+                    self.alias.insert(*value, *found);
                     return false;
                 }
-                self.location(location);
+                known.push((location.clone(), *value));
                 self.loaded[location.buffer as usize] = true;
             }
             Stmt::Store(location, value) => {
                 self.location(location);
                 *value = self.real(*value);
-                if self.is_scalar[location.buffer as usize] {
-                    known.insert((location.buffer, location.part), *value);
-                }
+                known.retain(|(known, _)| known.part != location.part || known.is_apart_from(location));
+                known.push((location.clone(), *value));
             }
             Stmt::Inst(inst) => inst.args.iter_mut().for_each(|arg| *arg = self.real(*arg)),
             Stmt::For(nest) => {
@@ -89,11 +90,11 @@ impl Forwarder {
                 forget_written(&reduce.body, known);
                 self.scope(&mut reduce.body, &mut known.clone());
                 for (accumulator, total) in &mut reduce.accumulators {
-                    self.scope(&mut accumulator.body, &mut FxHashMap::default());
+                    self.scope(&mut accumulator.body, &mut Known::new());
                     accumulator.both.iter_mut().for_each(|elem| *elem = self.elem(*elem));
                     for buffer in total.all() {
                         self.loaded[buffer as usize] = true;
-                        known.retain(|(known, _), _| *known != buffer);
+                        known.retain(|(known, _)| known.buffer != buffer);
                     }
                 }
             }
@@ -127,10 +128,37 @@ impl Forwarder {
     }
 }
 
-/// Forgets the values of scalars that statements write.
-fn forget_written(stmts: &[Stmt], known: &mut FxHashMap<Slot, KValue>) {
+impl Location {
+    /// True if it is another element, whatever the values are.
+    fn is_apart_from(&self, other: &Location) -> bool {
+        let distance = |(a, b): (&Linear, &Linear)| a.clone().minus(b).as_constant();
+        let differs = |at| distance(at).is_some_and(|distance| distance != 0);
+        self.buffer != other.buffer || self.at.iter().zip(&other.at).any(differs)
+    }
+}
+
+/// Removes stores that other ones overwrite before anything may load the element.
+fn remove_overwritten(stmts: &mut Vec<Stmt>) {
+    let mut overwritten: Vec<Location> = Vec::new();
+    let mut kept: Vec<Stmt> = Vec::with_capacity(stmts.len());
+    for stmt in std::mem::take(stmts).into_iter().rev() {
+        match &stmt {
+            Stmt::Store(location, _) if overwritten.contains(location) => continue,
+            Stmt::Store(location, _) => overwritten.push(location.clone()),
+            Stmt::Load(_, location) => overwritten.retain(|other| other.is_apart_from(location)),
+            Stmt::Inst(_) => {}
+            _ => overwritten.clear(),
+        }
+        kept.push(stmt);
+    }
+    kept.reverse();
+    *stmts = kept;
+}
+
+/// Forgets the values of elements that statements write.
+fn forget_written(stmts: &[Stmt], known: &mut Known) {
     let written = written(stmts);
-    known.retain(|(buffer, _), _| !written.contains(buffer));
+    known.retain(|(location, _)| !written.contains(&location.buffer));
 }
 
 /// Removes stores to dead buffers.

@@ -11,8 +11,8 @@
 //! around the body of a loop that is the same for all iterations moves out of it (loop unswitching), and so
 //! does a store to a local scalar.
 
-use super::walk::{each_access, locals, written};
-use super::{Condition, For, If, Linear, Location, Program, Stmt, Storage};
+use super::walk::{each_access, each_stmt, locals, written};
+use super::{Condition, For, If, Linear, Location, Program, Stmt, Storage, Trip};
 use crate::kernel::{KOp, KValue};
 use crate::scalar::Elem;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -107,6 +107,7 @@ impl Hoister {
             }
             Stmt::For(mut nest) => {
                 let ends: Vec<Linear> = nest.hi.iter().map(|hi| hi.clone().plus(-1).minus(&nest.lo)).collect();
+                let ends = if nest.trip == Trip::NotEmpty { Vec::new() } else { ends };
                 let guarded = self.loop_body(nest.index, &mut nest.body, &ends, (depth, around), scope);
                 if guarded.is_empty()
                     && let Some(condition) = self.unswitch(&mut nest, depth)
@@ -299,6 +300,15 @@ fn remove_unused(stmts: &mut Vec<Stmt>, used: &mut [bool]) {
             }
             Stmt::Reduce(reduce) => {
                 remove_unused(&mut reduce.body, used);
+                // A combination may share a constant with the statements around it.
+                for (accumulator, _) in &reduce.accumulators {
+                    accumulator.both.iter().flat_map(Elem::parts).for_each(|part| used[part.0 as usize] = true);
+                    each_stmt(&accumulator.body, &mut |stmt| {
+                        if let Stmt::Inst(inst) = stmt {
+                            inst.args.iter().for_each(|arg| used[arg.0 as usize] = true);
+                        }
+                    });
+                }
                 reduce.points.iter().for_each(|form| uses_of(form, &mut |v| used[v.0 as usize] = true));
                 !reduce.body.is_empty()
             }

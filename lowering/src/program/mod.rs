@@ -13,25 +13,31 @@
 //! Each transformation is a file: `hoist`, `partition`, `forward`, `fission` ([`Program::optimized`]), then
 //! `outline`, whose nests become kernels, and `expand`. `docs/loop-programs.md` shows examples.
 
+mod block;
 mod build;
 mod expand;
 mod fission;
 mod forward;
 mod hoist;
 mod index;
+mod jam;
 mod linear;
 mod order;
 mod outline;
 mod parallel;
 mod partition;
+mod places;
 mod print;
 mod reduce;
 mod replay;
+mod stage;
 mod verify;
 mod walk;
 
 pub use build::ProgramBuilder;
 pub use linear::Linear;
+pub use order::{ENTRIES, Span, Tile};
+pub use places::{ALIGN, Places};
 pub use reduce::{Accumulator, Reduce, Slots, Tree, Tuple};
 
 use crate::kernel::{KInst, KValue, Kernel, Part};
@@ -125,8 +131,22 @@ pub struct For {
     pub lo: Linear,
     /// One past the last index: the least of these.
     pub hi: SmallVec<[Linear; 1]>,
+    /// Facts about the number of iterations.
+    pub trip: Trip,
     /// The body.
     pub body: Vec<Stmt>,
+}
+
+/// Facts about the number of iterations of a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Trip {
+    /// None.
+    #[default]
+    Unknown,
+    /// At least one.
+    NotEmpty,
+    /// About one, on average.
+    Few,
 }
 
 /// Statements that run if a condition holds, and others that run if it does not.
@@ -182,15 +202,15 @@ impl Program {
         self.hoist();
         self.fission();
         self.hoist();
+        self.stage();
+        self.block_registers();
+        self.hoist();
         self
     }
 
     /// The rank of a buffer.
     pub fn rank(&self, buffer: u32) -> usize {
-        match &self.buffers[buffer as usize].storage {
-            Storage::Caller { rank } => *rank,
-            Storage::Local { extents } => extents.len(),
-        }
+        self.buffers[buffer as usize].rank()
     }
 
     /// The buffers of the caller: for each its number, and the number of its first stride.
@@ -202,6 +222,16 @@ impl Program {
             strides += rank;
             Some((number, first))
         })
+    }
+}
+
+impl BufferDecl {
+    /// The number of dims.
+    pub fn rank(&self) -> usize {
+        match &self.storage {
+            Storage::Caller { rank } => *rank,
+            Storage::Local { extents } => extents.len(),
+        }
     }
 }
 

@@ -17,20 +17,20 @@
 
 use super::reduce::{Accumulator, Reduce, Slots, Tuple};
 use super::replay::Replay;
-use super::{Condition, Linear, ProgramBuilder};
+use super::{Condition, Linear, ProgramBuilder, Trip};
 use crate::kernel::{Binary, KValue, Part, Unary};
 use rewright_ir::DType;
 use smallvec::SmallVec;
 use std::slice::from_ref;
 
 /// More entries than a binary counter of points has.
-const STACK: u32 = 56;
+pub const ENTRIES: usize = 56;
 
 /// Reductions of one order: how tuples are combined, and the total.
 pub type Group<'g> = [(&'g Accumulator, &'g Slots)];
 
 /// Tuples of each reduction of a group.
-type GroupSlots = Vec<Slots>;
+pub type GroupSlots = Vec<Slots>;
 
 /// Stacks of tuples, one for each reduction of a group, and their height.
 pub struct Stack {
@@ -38,7 +38,47 @@ pub struct Stack {
     height: u32,
 }
 
+/// A box of points of parallel axes, each of which has a total: adjacent indices along each axis, at least
+/// one. Without axes it is one point.
+#[derive(Clone, Default)]
+pub struct Tile {
+    /// The axes, outermost first.
+    pub spans: SmallVec<[Span; 2]>,
+}
+
+/// Adjacent indices along an axis.
+#[derive(Clone)]
+pub struct Span {
+    /// The first index.
+    pub first: Linear,
+    /// One past the last index: the least of these.
+    pub end: Vec<Linear>,
+    /// The most there are.
+    pub each: u32,
+}
+
+impl Tile {
+    /// The most points along each axis.
+    pub fn extents(&self) -> SmallVec<[u32; 2]> {
+        self.spans.iter().map(|span| span.each).collect()
+    }
+}
+
 impl ProgramBuilder {
+    /// Appends statements for each point of a tile, given its place in the tile.
+    fn each_point(&mut self, tile: &Tile, body: impl FnOnce(&mut Self, &[Linear])) {
+        let mut loops: SmallVec<[(KValue, &Span); 2]> = SmallVec::new();
+        for span in &tile.spans {
+            loops.push((self.open_loop(), span));
+        }
+        let at: SmallVec<[Linear; 2]> =
+            loops.iter().map(|(index, span)| Linear::from(*index).minus(&span.first)).collect();
+        body(self, &at);
+        for (index, span) in loops.into_iter().rev() {
+            self.close_loop(index, Trip::NotEmpty, span.first.clone(), &span.end);
+        }
+    }
+
     /// Combines a row, and then the totals with it. The body of the reduction has no reduction.
     pub fn row(&mut self, reduce: &Reduce) {
         let group: Vec<(&Accumulator, &Slots)> = reduce.accumulators.iter().map(|(a, total)| (a, total)).collect();
@@ -51,7 +91,7 @@ impl ProgramBuilder {
         let lanes: GroupSlots = group.iter().map(|(a, _)| self.slots(a, &[lanes_needed])).collect();
         let leaf_groups = (tree.part / tree.leaf).ilog2() + 1;
         let leaves = (!at_most(tree.leaf)).then(|| self.stack(group, leaf_groups, apart));
-        let parts = (!at_most(tree.part)).then(|| self.stack(group, STACK, 1));
+        let parts = (!at_most(tree.part)).then(|| self.stack(group, ENTRIES as u32, 1));
         let points = self.extreme(Binary::Min, &reduce.points);
         let leaf_count = self.ceil_div(&points, tree.leaf.into());
         self.for_each(Linear::default(), from_ref(&leaf_count), |this, leaf| {
@@ -167,29 +207,41 @@ impl ProgramBuilder {
         self.set_height(stack, Linear::from(height).plus(1));
     }
 
-    /// Joins the totals, which hold the n-th full block, with earlier groups of blocks of the same size,
-    /// pushes the result, and empties the totals.
-    pub fn push_totals(&mut self, group: &Group<'_>, blocks: &Stack, number: KValue) {
-        let joins = self.trailing_zeros(number);
-        self.join_blocks(group, blocks, joins);
-        let height = self.height(blocks);
-        for ((a, total), slots) in group.iter().zip(&blocks.slots) {
-            let tuple = self.get(total, &[]);
-            self.set(slots, &[height.into()], &tuple);
-            self.clear(a, total, &[]);
-        }
-        self.set_height(blocks, Linear::from(height).plus(1));
+    /// Joins the totals, which hold the n-th full block, with earlier groups of blocks of the same size, puts
+    /// the result on the stack of blocks, and empties the totals. Before that, the height of the stack is the
+    /// number of ones of n - 1.
+    pub fn push_totals(&mut self, group: &Group<'_>, blocks: &GroupSlots, number: KValue, tile: &Tile) {
+        let (joins, one) = (self.trailing_zeros(number), self.int(1));
+        let before = self.k.binary(Binary::Sub, number, one);
+        let height = self.k.unary(Unary::PopCount, before);
+        self.join_blocks(group, blocks, (height, joins), tile);
+        let top = Linear::from(height).plus_term(joins, -1);
+        self.each_point(tile, |this, at| {
+            let entry: SmallVec<[Linear; 2]> = [top].into_iter().chain(at.iter().cloned()).collect();
+            for ((a, total), slots) in group.iter().zip(blocks) {
+                let tuple = this.get(total, at);
+                this.set(slots, &entry, &tuple);
+                this.clear(a, total, at);
+            }
+        });
     }
 
-    /// Joins the totals with this many earlier groups of blocks, from the top of the stack down.
-    pub fn join_blocks(&mut self, group: &Group<'_>, blocks: &Stack, count: KValue) {
-        self.pop(blocks, count, |this, top| {
-            for ((a, total), slots) in group.iter().zip(&blocks.slots) {
-                let right = this.get(total, &[]);
-                this.join(a, (slots, from_ref(&top)), &right);
-                let joined = this.get(slots, from_ref(&top));
-                this.set(total, &[], &joined);
-            }
+    /// Joins the totals with all groups of blocks, given the number of blocks.
+    pub fn join_all(&mut self, group: &Group<'_>, blocks: &GroupSlots, count: KValue, tile: &Tile) {
+        let height = self.k.unary(Unary::PopCount, count);
+        self.join_blocks(group, blocks, (height, height), tile);
+    }
+
+    /// Joins the totals with groups of blocks, from the top of a stack of this height down.
+    fn join_blocks(&mut self, group: &Group<'_>, blocks: &GroupSlots, (height, joins): (KValue, KValue), tile: &Tile) {
+        self.for_each_of(Trip::Few, Linear::default(), &[joins.into()], |this, n| {
+            let top = Linear::from(height).plus(-1).minus(&n);
+            this.each_point(tile, |this, at| {
+                let entry: SmallVec<[Linear; 2]> = [top].into_iter().chain(at.iter().cloned()).collect();
+                for ((a, total), slots) in group.iter().zip(blocks) {
+                    this.join_before(a, (slots, &entry), (total, at));
+                }
+            });
         });
     }
 
@@ -203,9 +255,10 @@ impl ProgramBuilder {
 
     // --- Stacks and counters -------------------------------------------------------------------------------
 
-    /// A stack of blocks.
-    pub fn block_stack(&mut self, group: &Group<'_>) -> Stack {
-        self.stack(group, STACK, 1)
+    /// Room for a stack of blocks, which have a total for each point of a tile.
+    pub fn block_stack(&mut self, group: &Group<'_>, tile: &Tile) -> GroupSlots {
+        let extents: SmallVec<[u32; 3]> = [ENTRIES as u32].into_iter().chain(tile.extents()).collect();
+        group.iter().map(|(a, _)| self.slots(a, &extents)).collect()
     }
 
     /// An empty stack of this many entries, which have this many tuples each.
@@ -232,7 +285,7 @@ impl ProgramBuilder {
     }
 
     /// The height of a stack.
-    pub fn height(&mut self, stack: &Stack) -> KValue {
+    fn height(&mut self, stack: &Stack) -> KValue {
         self.load(stack.height, Part::Re, &[])
     }
 

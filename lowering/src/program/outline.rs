@@ -1,11 +1,12 @@
 //! Outlining: nests of loops whose points are independent become calls of kernels, which code generators
 //! run on vectors.
 //!
-//! A nest is a loop that is [`parallel`](super::parallel), or such a loop that contains scalar instructions,
-//! loads and one nest. Its bounds are values of the scope around it, and each position in it is affine in its
-//! indices. Each point reads and writes one element of each array that it writes.
+//! A nest is a loop that is [`parallel`](super::parallel), or a loop that contains scalar instructions, loads
+//! and one nest; a kernel runs its outer loops in order. Its bounds are values of the scope around it, and
+//! each position in it is affine in its indices. Each point reads and writes one element of each array that
+//! it writes.
 
-use super::{Accumulator, Linear, Location, Nest, NestBuffer, Program, ProgramBuilder, Reduce, Slots, Stmt, Storage};
+use super::{Accumulator, Linear, Location, Nest, NestBuffer, Program, ProgramBuilder, Reduce, Slots, Stmt};
 use crate::kernel::{Binary, Buffer, Fold, KInst, KOp, KValue, Kernel, KernelBuilder, Part};
 use crate::program::For;
 use crate::scalar::Elem;
@@ -88,7 +89,8 @@ impl Outliner<'_> {
         if points.is_some_and(|points| points < FEWEST_POINTS) {
             return None;
         }
-        nests.iter().all(|nest| nest.is_parallel(&self.program.buffers)).then_some(())?;
+        // A kernel runs its outer loops in order.
+        nests.last()?.is_parallel(&self.program.buffers).then_some(())?;
         let mut draft = Draft::new(self.program, loops);
         draft.nest(&nests)?;
         self.finish(draft)
@@ -97,7 +99,7 @@ impl Outliner<'_> {
     /// The reduction of a row as a call of a kernel, if it is one.
     fn row(&mut self, reduce: &Reduce) -> Option<Vec<Stmt>> {
         let points = Loop { index: reduce.index, lo: Linear::default(), hi: reduce.points.clone() };
-        if reduce.accumulators.iter().any(|(accumulator, _)| accumulator.neutral.is_none()) {
+        if reduce.accumulators.iter().any(|(own, _)| own.neutral.is_none() || !own.fixed.is_empty()) {
             return None;
         }
         self.b.open();
@@ -149,7 +151,7 @@ struct Draft<'a> {
     values: FxHashMap<KValue, KValue>,
     buffers: Vec<NestBuffer>,
     params: Vec<KValue>,
-    /// The buffers of the program that were stored to.
+    /// The buffers of the kernel that were stored to.
     stored: Vec<u32>,
 }
 
@@ -251,8 +253,8 @@ impl<'a> Draft<'a> {
             Stmt::Inst(inst) => self.inst(inst),
             Stmt::Load(value, location) => {
                 // The kernel loads an element once, before it is stored.
-                (!self.stored.contains(&location.buffer)).then_some(())?;
                 let buffer = self.buffer(location, false)?;
+                (!self.stored.contains(&buffer)).then_some(())?;
                 let loaded = self.k.load(buffer, location.part);
                 self.values.insert(*value, loaded);
                 Some(())
@@ -261,7 +263,7 @@ impl<'a> Draft<'a> {
                 let value = self.value(*value);
                 let buffer = self.buffer(location, true)?;
                 self.k.store(buffer, location.part, value);
-                self.stored.push(location.buffer);
+                self.stored.push(buffer);
                 Some(())
             }
             Stmt::For(_) | Stmt::Local(_) => Some(()),
@@ -317,7 +319,8 @@ impl<'a> Draft<'a> {
 
     /// The buffer of the kernel for an access.
     fn buffer(&mut self, location: &Location, written: bool) -> Option<u32> {
-        let Storage::Caller { .. } = self.program.buffers[location.buffer as usize].storage else { return None };
+        // A local scalar may be a register.
+        (self.program.rank(location.buffer) > 0 || !self.program.is_local(location.buffer)).then_some(())?;
         let mut first = location.clone();
         let mut along: SmallVec<[SmallVec<[i64; 3]>; 3]> = SmallVec::new();
         for nest in &self.loops {
@@ -339,15 +342,35 @@ impl<'a> Draft<'a> {
         Some(self.k.buffer(Buffer { dtype, written, varies }))
     }
 
-    /// Whether each array that is written is accessed at one element for each point.
+    /// Whether buffers of the kernel share no element that it writes.
     fn is_apart(&self) -> bool {
         let is_same = |(n, buffer): (usize, &NestBuffer)| {
             let others = self.buffers.iter().enumerate().filter(|(m, _)| *m != n);
-            !self.k.is_written(n as u32)
-                || others.into_iter().all(|(_, other)| other.first.buffer != buffer.first.buffer)
+            !self.k.is_written(n as u32) || others.into_iter().all(|(_, other)| other.is_apart_from(buffer))
         };
         self.buffers.iter().enumerate().all(is_same)
     }
+}
+
+impl NestBuffer {
+    /// True if it has no element in common with another one: it is in another array, or there is a dim in
+    /// which the distance of their first elements is no sum of steps.
+    fn is_apart_from(&self, other: &NestBuffer) -> bool {
+        let differs = |dim: usize| {
+            let steps = self.along.iter().chain(&other.along).map(|steps| steps[dim].unsigned_abs());
+            let distance = self.first.at[dim].clone().minus(&other.first.at[dim]).as_constant();
+            distance.is_some_and(|distance| match steps.fold(0, gcd) {
+                0 => distance != 0,
+                divisor => distance.unsigned_abs() % divisor != 0,
+            })
+        };
+        self.first.buffer != other.first.buffer || (0..self.first.at.len()).any(differs)
+    }
+}
+
+/// The greatest common divisor; that of 0 and a number is the number.
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// The loops of a nest, if statements are those of one.

@@ -8,12 +8,17 @@
 use super::walk::{defined, each_access, locals};
 use super::{BufferDecl, For, Linear, Location, Storage};
 use crate::kernel::KValue;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 impl For {
     /// True if the iterations may run in any order, in a program with these buffers.
     pub(super) fn is_parallel(&self, buffers: &[BufferDecl]) -> bool {
-        let (inside, own) = (defined(&self.body), locals(&self.body));
+        self.is_parallel_within(&defined(&self.body), buffers)
+    }
+
+    /// The same whatever these values are in each iteration: those of a loop around it, for instance.
+    pub(super) fn is_parallel_within(&self, inside: &FxHashSet<KValue>, buffers: &[BufferDecl]) -> bool {
+        let own = locals(&self.body);
         // For each array that is written, the accesses.
         let mut written: FxHashMap<u32, bool> = FxHashMap::default();
         let mut locations: FxHashMap<u32, Vec<&Location>> = FxHashMap::default();
@@ -25,12 +30,12 @@ impl For {
             let is_fixed = |&(value, _): &(KValue, i64)| value == self.index || !inside.contains(&value);
             form.coefficient(self.index) != 0 && form.terms().iter().all(is_fixed)
         };
-        locations.iter().all(|(buffer, locations)| match buffers[*buffer as usize].storage {
-            Storage::Local { .. } => own.contains(buffer),
-            Storage::Caller { .. } if !written[buffer] => true,
-            Storage::Caller { rank } => (0..rank).any(|dim| {
-                moves_alone(&locations[0].at[dim])
-                    && locations.iter().all(|other| other.at[dim] == locations[0].at[dim])
+        locations.iter().all(|(buffer, locations)| match &buffers[*buffer as usize].storage {
+            Storage::Local { .. } if own.contains(buffer) => true,
+            _ if !written[buffer] => true,
+            _ => (0..buffers[*buffer as usize].rank()).any(|dim| {
+                let Some(first) = locations.first().map(|location| &location.at[dim]) else { return false };
+                moves_alone(first) && locations.iter().all(|other| other.at[dim] == *first)
             }),
         })
     }

@@ -19,7 +19,7 @@
 //! that of Halide's loop partitioning.
 
 use super::walk::{count, defined, each_stmt};
-use super::{Condition, For, If, Linear, Program, ProgramBuilder, Reduce, Stmt};
+use super::{Condition, For, If, Linear, Program, ProgramBuilder, Reduce, Stmt, Trip};
 use crate::kernel::{Binary, KValue};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -154,6 +154,7 @@ impl Partitioner {
             (a, b, ends)
         });
         out.extend(bounds);
+        (nest.trip, border.trip) = (Trip::Unknown, Trip::Unknown);
         nest.lo = a.clone();
         nest.hi.extend(ends);
         let (before, after) = (!lower.is_empty(), !upper.is_empty());
@@ -197,7 +198,7 @@ impl Partitioner {
             self.b.branch(Condition::Value(is_first), vec![Stmt::For(interior)], Vec::new());
             None
         };
-        self.b.close_loop(part, Linear::default(), &[Linear::constant(2)]);
+        self.b.close_loop(part, Trip::Unknown, Linear::default(), &[Linear::constant(2)]);
         let mut border = self.b.close();
         (border.remove(0), after)
     }

@@ -45,15 +45,17 @@ pub struct Tree {
 pub struct Accumulator {
     /// The dtypes of a tuple.
     pub dtypes: SmallVec<[DType; 2]>,
+    /// The last values, which are the same in all totals.
+    pub fixed: SmallVec<[Scalar; 1]>,
     /// The neutral element; none if tuples have a flag.
     pub neutral: Option<Vec<Scalar>>,
     /// True if every order of combination gives the same bits.
     pub any_order: bool,
-    /// The earlier tuple, which no statement defines.
+    /// The earlier tuple, a total, which no statement defines.
     pub left: Vec<Elem>,
     /// The later tuple.
     pub right: Vec<Elem>,
-    /// The statements that combine them. They use no other values.
+    /// The statements that combine them. They use no other values but constants.
     pub body: Vec<Stmt>,
     /// The result.
     pub both: Vec<Elem>,
@@ -64,6 +66,8 @@ pub struct Accumulator {
 pub struct Slots {
     /// For each value of a tuple the buffer and the dtype.
     pub buffers: SmallVec<[(u32, DType); 2]>,
+    /// Values after these, which are the same in all tuples: a total of `dot` is a sum and 1.
+    pub fixed: SmallVec<[Scalar; 1]>,
     /// The flag.
     pub flag: Option<u32>,
 }
@@ -107,9 +111,11 @@ impl ProgramBuilder {
 
     /// Room for tuples of a reduction at these extents.
     pub fn slots(&mut self, accumulator: &Accumulator, extents: &[u32]) -> Slots {
-        let buffers = accumulator.dtypes.iter().map(|&dtype| (self.local(dtype, extents), dtype)).collect();
+        let fixed = accumulator.fixed.clone();
+        let own = accumulator.dtypes.len() - fixed.len();
+        let buffers = accumulator.dtypes[..own].iter().map(|&dtype| (self.local(dtype, extents), dtype)).collect();
         let flag = accumulator.neutral.is_none().then(|| self.local(DType::Bool, extents));
-        Slots { buffers, flag }
+        Slots { buffers, fixed, flag }
     }
 
     /// Empties a tuple.
@@ -134,7 +140,9 @@ impl ProgramBuilder {
 
     /// Loads a tuple.
     pub fn get(&mut self, slots: &Slots, at: &[Linear]) -> Tuple {
-        let values = slots.buffers.iter().map(|&(buffer, dtype)| self.load_elem(buffer, dtype, at)).collect();
+        let mut values: Vec<Elem> =
+            slots.buffers.iter().map(|&(buffer, dtype)| self.load_elem(buffer, dtype, at)).collect();
+        values.extend(slots.fixed.iter().map(|&scalar| self.cx().constant(scalar)));
         let flag = slots.flag.map(|buffer| self.load(buffer, Part::Re, at));
         Tuple { values, flag }
     }
@@ -159,6 +167,24 @@ impl ProgramBuilder {
                 |this| this.set(slots, at, &Tuple { values: right.values.clone(), flag: None }),
             );
         });
+    }
+
+    /// Combines the tuple at a position with an earlier one. The earlier one is not used any more.
+    pub fn join_before(
+        &mut self,
+        accumulator: &Accumulator,
+        (earlier, place): (&Slots, &[Linear]),
+        (slots, at): (&Slots, &[Linear]),
+    ) {
+        let later = self.get(slots, at);
+        let joined = if slots.flag.is_some() {
+            self.join(accumulator, (earlier, place), &later);
+            self.get(earlier, place)
+        } else {
+            let left = self.get(earlier, place);
+            Tuple { values: self.both(accumulator, &left.values, &later.values), flag: None }
+        };
+        self.set(slots, at, &joined);
     }
 
     /// Combines two tuples that hold something.

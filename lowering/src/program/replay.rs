@@ -58,12 +58,12 @@ impl Replay {
                     let (Location { buffer, part, at }, value) = (self.location(location), self.value(b, *value));
                     b.store(buffer, part, &at, value);
                 }
-                Stmt::For(For { index, lo, hi, body }) => {
+                Stmt::For(For { index, lo, hi, trip, body }) => {
                     let (lo, hi) = (self.form(lo), self.all(hi));
                     let new = b.open_loop();
                     self.forms.insert(*index, new.into());
                     self.scope(b, body, combine);
-                    b.close_loop(new, lo, &hi);
+                    b.close_loop(new, *trip, lo, &hi);
                 }
                 Stmt::If(If { condition, then, otherwise }) => {
                     let condition = match condition {
@@ -135,7 +135,13 @@ impl Replay {
         Elem { dtype, re: self.value(b, re), im: im.map(|im| self.value(b, im)) }
     }
 
-    fn form(&self, form: &Linear) -> Linear {
+    /// Puts a form in place of a value.
+    pub fn set(&mut self, value: KValue, form: Linear) {
+        self.forms.insert(value, form);
+    }
+
+    /// The new form of a form.
+    pub fn form(&self, form: &Linear) -> Linear {
         let constant = Linear::constant(form.constant);
         form.terms().iter().fold(constant, |sum, &(value, coefficient)| match self.forms.get(&value) {
             Some(new) => sum.plus_scaled(new, coefficient),
@@ -143,7 +149,8 @@ impl Replay {
         })
     }
 
-    fn all(&self, forms: &[Linear]) -> Vec<Linear> {
+    /// The new forms of some forms.
+    pub fn all(&self, forms: &[Linear]) -> Vec<Linear> {
         forms.iter().map(|form| self.form(form)).collect()
     }
 

@@ -299,7 +299,9 @@ impl Generator {
                 let accs = self.reduction(&mut reductions, outer, accumulators.len());
                 yielded.push(value.clone());
                 if accs.len() == 2 {
-                    yielded.push(own.iter().find(|axis| axis.reduce).map_or("0".into(), |axis| axis.name.clone()));
+                    let is_dot = accs[0] == accs[1] && self.one_in(2);
+                    let position = own.iter().find(|axis| axis.reduce).map(|axis| axis.name.clone());
+                    yielded.push(position.filter(|_| !is_dot).unwrap_or_else(|| value.clone()));
                 }
                 accumulators.extend(accs);
             }
@@ -419,6 +421,13 @@ impl Generator {
         if self.one_in(6) {
             let _ = write!(text, " reduce ({} {dtype}, i64)", self.pick(&["argmin", "argmax"]));
             return vec![dtype, DType::I64];
+        }
+        if self.one_in(6) {
+            let _ = write!(text, " reduce (dot {dtype}, {dtype})");
+            if self.one_in(3) {
+                let _ = write!(text, " init [{}, {}]", literal(self.scalar(dtype)), literal(Scalar::one(dtype)));
+            }
+            return vec![dtype, dtype];
         }
         let monoid = self.pick(&["sum", "sum", "sum", "prod", "min", "max", "any", "all"]);
         let _ = write!(text, " reduce ({monoid} {dtype}){}", init(self, dtype));

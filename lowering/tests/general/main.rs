@@ -6,6 +6,7 @@
 
 #[path = "../support/bits.rs"]
 mod bits;
+mod contraction;
 mod generate;
 
 use bits::bits;

@@ -1,6 +1,6 @@
 //! Reductions prepared for evaluation.
 
-use super::super::{Combine, Fold, Monoid, Reduction};
+use super::super::{Combine, Fold, Monoid, Reduction, dot};
 use super::body::{BodyPlan, SlotLayout};
 use super::env::Env;
 use crate::dtype::DType;
@@ -29,14 +29,22 @@ impl<'a> ReductionPlan<'a> {
         Ok(ReductionPlan { reduction, region })
     }
 
-    /// A fold in the reduction's order, over rows of `row` points, from the initial values `start`.
+    /// A fold in the reduction's order, over rows of `row` points, from the initial values `start`. Rows are
+    /// points if there are no axes of rows.
     pub(super) fn fold<F: FnMut(Accs, Accs) -> Result<Accs, EvalError>>(
         &self,
-        row: usize,
+        (row, rows_are_points): (usize, bool),
         start: Option<Accs>,
         combine: F,
     ) -> Fold<Accs, F> {
-        Fold::new(self.reduction.order(), row, start, combine)
+        let fold = Fold::new(self.reduction.order(), row, start, combine);
+        match self.reduction.combine {
+            Combine::Builtin(Monoid::Dot) => fold.with_first(rows_are_points, |pair: Accs| match pair[..] {
+                [a, b] => dot::total([a, b]).into_iter().collect(),
+                _ => pair,
+            }),
+            _ => fold,
+        }
     }
 
     pub(super) fn combine(&self, a: &Accs, b: &Accs, env: &Env<'_>) -> Result<Accs, EvalError> {
@@ -51,6 +59,9 @@ impl<'a> ReductionPlan<'a> {
             let tie = !monoid.takes_right(a[0], b[0]) && !monoid.takes_right(b[0], a[0]);
             let right = if tie { b[1].to_i128() < a[1].to_i128() } else { monoid.takes_right(a[0], b[0]) };
             return Ok(if right { b.clone() } else { a.clone() });
+        }
+        if let (Monoid::Dot, &[a, b], &[c, d]) = (monoid, &a[..], &b[..]) {
+            return Ok(dot::combine([a, b], [c, d]).into_iter().collect());
         }
         Ok(a.iter().zip(b).map(|(&a, &b)| monoid.combine(a, b)).collect())
     }

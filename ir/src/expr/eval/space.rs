@@ -210,7 +210,7 @@ impl<'a> Space<'a> {
                 Init::Existing(args) => Some(self.existing(args, first, plan, point, places, env)?),
                 _ => plan.reduction.initial_values().map(Accs::from_vec),
             };
-            folds.push(plan.fold(row, start, |a, b| plan.combine(&a, &b, env)));
+            folds.push(plan.fold((row, self.row.is_empty()), start, |a, b| plan.combine(&a, &b, env)));
             first += plan.reduction.accumulators.len();
         }
         if self.points(&self.reduce) != Some(0) {

@@ -199,6 +199,7 @@ impl<'p, 'a> Recorder<'p, 'a> {
         matches!(kernel.meaning, Meaning::Array(_) | Meaning::Packed(..)).then_some(())?;
         let launch = &kernel.launch;
         let extent = launch.extent(self.plan, &self.frame, step)?;
+        (!kernel.runs_program(extent.space.points)).then_some(())?;
         let (mut targets, mut fills): (SmallVec<[Target; 4]>, Vec<Fill>) = (SmallVec::new(), Vec::new());
         for (nth, def) in step.defs.iter().enumerate() {
             let shape = &extent.results[nth].shape;

@@ -2,7 +2,8 @@
 
 use super::super::Strided;
 use super::super::bind::{Extents, broadcast};
-use super::Checks;
+use super::contraction::{is_worth_tiling, shared_axis};
+use super::{Checks, Variant};
 use rewright_ir::expr::{Affine, AxisKind, Body, BodyOp, IndexExpr, Init, Mode, Out, Source, Write, extent_sources};
 use rewright_ir::{ArrayExpr, Dim, Name, Scalar};
 use smallvec::SmallVec;
@@ -17,8 +18,8 @@ pub struct ProgramSpace {
     pub points: u64,
     /// The bounds of the first parallel axis, if there is one.
     pub outermost: (i64, i64),
-    /// The tests that the program makes.
-    pub checks: Checks,
+    /// The variant of the program that the call runs.
+    pub variant: Variant,
     /// For each result its shape, and the value that it is filled with first.
     pub results: SmallVec<[(Extents, Option<Scalar>); 1]>,
 }
@@ -45,7 +46,11 @@ pub fn bind(expr: &ArrayExpr, args: &[Strided<'_>], symbols: &dyn Fn(Name) -> Op
     }
     let parallel = expr.axes.iter().zip(&binder.ranges).find(|(axis, _)| axis.kind == AxisKind::Parallel);
     let outermost = parallel.map_or((0, 0), |(_, &range)| range);
-    Some(ProgramSpace { points, outermost, checks: binder.checks, results })
+    let extent = |axis: usize| binder.ranges.get(axis).map_or(0, |(lo, hi)| hi.saturating_sub(*lo).max(0) as u64);
+    let reduced = expr.axes.iter().position(|axis| axis.kind == AxisKind::Reduce);
+    let tiles_rows =
+        shared_axis(expr).zip(reduced).is_some_and(|(row, step)| is_worth_tiling(extent(row), extent(step)));
+    Some(ProgramSpace { points, outermost, variant: Variant { checks: binder.checks, tiles_rows }, results })
 }
 
 struct Binder<'a> {

@@ -10,17 +10,21 @@
 //! runs the variant of the program without tests ([`Checks`]).
 
 mod bind;
+mod columns;
+mod contraction;
 mod order;
 mod positions;
 mod reduction;
 mod write;
 
 pub use bind::{ProgramSpace, bind};
+use columns::AxisLoop;
+pub use contraction::{is_contraction, is_worth_a_program};
 
 use super::NotLowered;
 use super::unroll::unrolled;
 use crate::kernel::{KValue, Part};
-use crate::program::{Condition, Linear, Program, ProgramBuilder};
+use crate::program::{Condition, Linear, Program, ProgramBuilder, Trip};
 use crate::scalar::{Elem, Elems, ScalarCx};
 use indexmap::IndexMap;
 use rewright_ir::expr::{
@@ -37,6 +41,15 @@ pub struct Checks {
     pub positions: bool,
     /// Whether each element is written, and how often.
     pub writes: bool,
+}
+
+/// The program of an expression has variants: a call chooses one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Variant {
+    /// The tests that it makes.
+    pub checks: Checks,
+    /// Whether contractions have tiles of rows, which share staged elements.
+    pub tiles_rows: bool,
 }
 
 /// A loop program, and the meaning of its parameters and buffers.
@@ -89,7 +102,7 @@ pub enum ProgramBuffer {
 const MOST_AXES: usize = 64;
 
 /// Translates an expression whose instruction has operands of these types.
-pub fn lower_program(expr: &ArrayExpr, args: &[Type], checks: Checks) -> Result<LoweredProgram, NotLowered> {
+pub fn lower_program(expr: &ArrayExpr, args: &[Type], variant: Variant) -> Result<LoweredProgram, NotLowered> {
     if let Some(problem) = verify(expr, args).into_iter().next() {
         return NotLowered::because(format!("it is malformed: {}", problem.message));
     }
@@ -98,10 +111,11 @@ pub fn lower_program(expr: &ArrayExpr, args: &[Type], checks: Checks) -> Result<
     let mut lowering = ProgramLowering {
         b: ProgramBuilder::new(),
         args,
-        checks,
+        checks: variant.checks,
         params: IndexMap::new(),
         buffers: IndexMap::new(),
         axes: Vec::new(),
+        tiles_rows: variant.tiles_rows,
     };
     let sliced = lowering.whole(expr)?;
     let ProgramLowering { b, params, buffers, .. } = lowering;
@@ -120,6 +134,8 @@ struct ProgramLowering<'a> {
     buffers: IndexMap<ProgramBuffer, u32>,
     /// The index along each axis in scope, those of enclosing expressions first.
     axes: Vec<Linear>,
+    /// Whether contractions have tiles of rows.
+    tiles_rows: bool,
 }
 
 /// The values that a body can name besides its own.
@@ -139,19 +155,37 @@ impl ProgramLowering<'_> {
             let guard = this.guard(expr, false);
             this.when_all(guard, |this| {
                 let values = this.results(expr, &[])?;
-                (0..).zip(&expr.outs).zip(values).try_for_each(|((number, out), value)| this.write(number, out, value))
+                this.write_all(expr, values)
             })
         };
+        let reducers = self.reducers(expr)?;
+        let column = self.column_axis(expr, &reducers);
         let sliced = parallel.first().copied().filter(|&axis| !self.checks.writes && writes_apart(expr, axis));
-        match sliced {
-            Some(axis) => {
+        match (sliced, column) {
+            (sliced, Some(_)) => {
+                let slice = [ProgramParam::SliceStart, ProgramParam::SliceEnd];
+                let bounds = |this: &mut Self, axis| match sliced {
+                    Some(first) if first == axis => {
+                        let [start, end] = slice.clone().map(|param| this.param(param));
+                        (start.into(), end.into())
+                    }
+                    _ => this.bounds(expr, axis, 0),
+                };
+                let of = |&axis: &usize| {
+                    let (lo, hi) = bounds(self, axis);
+                    AxisLoop { axis, lo, hi, tile: None }
+                };
+                let loops = parallel.iter().map(of).collect();
+                self.all_columns(expr, &reducers, loops)?;
+            }
+            (Some(axis), None) => {
                 let [start, end] = [ProgramParam::SliceStart, ProgramParam::SliceEnd].map(|param| self.param(param));
                 self.for_each(start.into(), &[end.into()], |this, index| {
                     this.axes[axis] = index;
                     this.nest(expr, &parallel[1..], 0, point)
                 })?;
             }
-            None => self.nest(expr, &parallel, 0, point)?,
+            (None, None) => self.nest(expr, &parallel, 0, point)?,
         }
         (0..).zip(&expr.outs).try_for_each(|(number, out)| self.all_written(number, out))?;
         Ok(sliced.is_some())
@@ -183,6 +217,11 @@ impl ProgramLowering<'_> {
         })
     }
 
+    /// Writes the values of all results at the current point.
+    fn write_all(&mut self, expr: &ArrayExpr, values: Vec<Elem>) -> Result<(), NotLowered> {
+        (0..).zip(&expr.outs).zip(values).try_for_each(|((number, out), value)| self.write(number, out, value))
+    }
+
     /// The bounds of an axis.
     fn bounds(&mut self, expr: &ArrayExpr, axis: usize, first: usize) -> (Linear, Linear) {
         let Axis { lo, hi, .. } = &expr.axes[axis - first];
@@ -199,6 +238,16 @@ impl ProgramLowering<'_> {
             return self.body(&expr.body, Names { operands: &expr.operands, captures, accumulators: &[] });
         }
         let accumulators = self.reduced(expr, captures)?;
+        self.finished(expr, captures, accumulators)
+    }
+
+    /// The results of totals.
+    fn finished(
+        &mut self,
+        expr: &ArrayExpr,
+        captures: &[Elem],
+        accumulators: Vec<Elem>,
+    ) -> Result<Vec<Elem>, NotLowered> {
         match &expr.finish {
             Some(finish) => {
                 self.body(finish, Names { operands: &expr.operands, captures, accumulators: &accumulators })
@@ -354,7 +403,7 @@ impl ProgramLowering<'_> {
     ) -> Result<(), NotLowered> {
         let index = self.b.open_loop();
         let ended = body(self, index.into());
-        self.b.close_loop(index, lo, hi);
+        self.b.close_loop(index, Trip::Unknown, lo, hi);
         ended
     }
 

@@ -3,9 +3,9 @@
 
 use super::ProgramLowering;
 use super::reduction::Reducer;
-use crate::kernel::Binary;
+use crate::kernel::{Binary, Part};
 use crate::lower::NotLowered;
-use crate::program::{Accumulator, Linear, Reduce, Slots, Stmt, Tree};
+use crate::program::{Accumulator, Linear, Reduce, Slots, Stmt, Tile, Tree};
 use crate::scalar::Elem;
 use rewright_ir::ArrayExpr;
 use rewright_ir::expr::Order;
@@ -42,7 +42,7 @@ impl ProgramLowering<'_> {
             return self.row(expr, captures, tree, &row, group);
         }
         let totals: Vec<(&Accumulator, &Slots)> = group.iter().map(|(r, total, _)| (&r.accumulator, *total)).collect();
-        let blocks = self.b.block_stack(&totals);
+        let blocks = self.b.block_stack(&totals, &Tile::default());
         let rows = self.b.counter();
         self.nest(expr, &outer, first, |this| {
             if row.is_empty() {
@@ -58,14 +58,15 @@ impl ProgramLowering<'_> {
                 is_full,
                 |b| {
                     let number = b.k.binary(Binary::Quot, count, block);
-                    b.push_totals(&totals, &blocks, number);
+                    b.push_totals(&totals, &blocks, number, &Tile::default());
                 },
                 |_| {},
             );
             Ok(())
         })?;
-        let height = self.b.height(&blocks);
-        self.b.join_blocks(&totals, &blocks, height);
+        let (rows, block) = (self.b.load(rows, Part::Re, &[]), self.b.int(Order::BLOCK as i64));
+        let whole = self.b.k.binary(Binary::Quot, rows, block);
+        self.b.join_all(&totals, &blocks, whole, &Tile::default());
         Ok(())
     }
 

@@ -4,14 +4,15 @@ use super::order::Group;
 use super::{Names, ProgramLowering, axes_of};
 use crate::kernel::Part;
 use crate::lower::NotLowered;
-use crate::lower::monoid::{combined, neutral};
-use crate::program::{Accumulator, Condition, Slots, Tuple};
+use crate::lower::monoid::{combined, multiply_add, neutral};
+use crate::program::{Accumulator, Condition, Linear, Slots, Tuple};
 use crate::scalar::Elem;
-use rewright_ir::expr::{AxisKind, Combine, Init, Order, Reduction};
+use rewright_ir::expr::{AxisKind, Combine, Init, Monoid, Order, Reduction};
 use rewright_ir::{ArrayExpr, DType, Scalar};
+use smallvec::SmallVec;
 
 /// The start of a reduction.
-enum Start {
+pub(super) enum Start {
     /// Nothing: the first point.
     Nothing,
     /// These values.
@@ -23,7 +24,7 @@ enum Start {
 /// A reduction.
 pub(super) struct Reducer<'e> {
     dtypes: &'e [DType],
-    start: Start,
+    pub(super) start: Start,
     pub(super) order: Order,
     pub(super) accumulator: Accumulator,
     /// The number of its first value among those that the body yields.
@@ -33,12 +34,7 @@ pub(super) struct Reducer<'e> {
 impl ProgramLowering<'_> {
     /// The accumulators after all points of the reduce axes.
     pub(super) fn reduced(&mut self, expr: &ArrayExpr, captures: &[Elem]) -> Result<Vec<Elem>, NotLowered> {
-        let mut first = 0;
-        let mut reducers: Vec<Reducer<'_>> = Vec::new();
-        for (reduction, any_order) in expr.reductions.iter().zip(expr.any_order()) {
-            reducers.push(self.reducer(reduction, any_order, first)?);
-            first += reduction.accumulators.len();
-        }
+        let reducers = self.reducers(expr)?;
         let totals: Vec<Slots> = reducers.iter().map(|r| self.b.slots(&r.accumulator, &[])).collect();
         // A reduction that starts from nothing needs a point.
         let any: Vec<Option<u32>> = reducers
@@ -50,17 +46,7 @@ impl ProgramLowering<'_> {
                 let no = self.cx().bool(false);
                 self.b.store(*any, Part::Re, &[], no);
             }
-            match &reducer.start {
-                Start::Nothing => self.b.clear(&reducer.accumulator, total, &[]),
-                Start::Values(values) => {
-                    let values = self.constants(values);
-                    self.b.set(total, &[], &Tuple { values, flag: None });
-                }
-                Start::Existing(args, first) => {
-                    let values = self.existing(&expr.outs, (args, reducer.dtypes), *first)?;
-                    self.b.set(total, &[], &Tuple { values, flag: None });
-                }
-            }
+            self.start(expr, reducer, total, &[])?;
         }
         // Reductions of one order share their loops.
         let mut orders: Vec<Order> = Vec::new();
@@ -83,6 +69,36 @@ impl ProgramLowering<'_> {
             values.extend(self.b.get(total, &[]).values);
         }
         Ok(values)
+    }
+
+    /// The reductions of an expression.
+    pub(super) fn reducers<'e>(&mut self, expr: &'e ArrayExpr) -> Result<Vec<Reducer<'e>>, NotLowered> {
+        let (mut first, mut reducers) = (0, Vec::new());
+        for (reduction, any_order) in expr.reductions.iter().zip(expr.any_order()) {
+            reducers.push(self.reducer(reduction, any_order, first)?);
+            first += reduction.accumulators.len();
+        }
+        Ok(reducers)
+    }
+
+    /// Sets a total to the start of a reduction.
+    pub(super) fn start(
+        &mut self,
+        expr: &ArrayExpr,
+        reducer: &Reducer<'_>,
+        total: &Slots,
+        at: &[Linear],
+    ) -> Result<(), NotLowered> {
+        let values = match &reducer.start {
+            Start::Nothing => {
+                self.b.clear(&reducer.accumulator, total, at);
+                return Ok(());
+            }
+            Start::Values(values) => self.constants(values),
+            Start::Existing(args, first) => self.existing(&expr.outs, (args, reducer.dtypes), *first)?,
+        };
+        self.b.set(total, at, &Tuple { values, flag: None });
+        Ok(())
     }
 
     fn reducer<'e>(
@@ -111,9 +127,17 @@ impl ProgramLowering<'_> {
         };
         let (left, right) = (operands(), operands());
         self.b.open();
-        let both = self.both(combine, dtypes, &left, &right);
+        let (both, fixed) = match combine {
+            Combine::Builtin(Monoid::Dot) => {
+                let sum = multiply_add(&mut self.cx(), right[0], right[1], left[0]);
+                let one = Scalar::one(dtypes[1]);
+                let both = sum.map(|sum| vec![sum, self.cx().constant(one)]);
+                (both, SmallVec::from_elem(one, 1))
+            }
+            _ => (self.both(combine, dtypes, &left, &right), SmallVec::new()),
+        };
         let (body, dtypes_of) = (self.b.close(), dtypes.into());
-        let accumulator = Accumulator { dtypes: dtypes_of, neutral, any_order, left, right, body, both: both? };
+        let accumulator = Accumulator { dtypes: dtypes_of, fixed, neutral, any_order, left, right, body, both: both? };
         Ok(Reducer { dtypes, start, order: reduction.order(), accumulator, first })
     }
 

@@ -166,7 +166,7 @@ impl Translation<'_, '_, '_> {
             (Assign::Divide, _) => "div",
             (_, Reducer::Function(op)) => return self.op(op, &[old, new], loc),
             (_, Reducer::Builtin(monoid)) => match monoid {
-                Monoid::Sum => "add",
+                Monoid::Sum | Monoid::Dot => "add",
                 Monoid::Prod => "mul",
                 Monoid::Min | Monoid::ArgMin => "minimum",
                 Monoid::Max | Monoid::ArgMax => "maximum",

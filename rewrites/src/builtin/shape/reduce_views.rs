@@ -272,7 +272,7 @@ impl<'a> Reduction<'a> {
             Monoid::Sum => !from.is_float() && !from.is_complex(),
             Monoid::Prod => !from.is_complex(),
             Monoid::Any | Monoid::All => from.is_bool(),
-            Monoid::ArgMin | Monoid::ArgMax => false,
+            Monoid::ArgMin | Monoid::ArgMax | Monoid::Dot => false,
         };
         let all_one = self.axes.iter().all(|&axis| self.ty.dims()[axis] == Dim::Const(1));
         if !is_itself || !all_one || (self.keeps && from == to && !cx.can_replace(self.root, &[self.operand])) {

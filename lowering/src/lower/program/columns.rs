@@ -1,0 +1,275 @@
+//! Reductions of columns: the reduce axes are outside of the last parallel axis, as in column sums and in
+//! products of matrices that are read row by row.
+//!
+//! The totals of adjacent points of that axis are side by side in a local buffer (scalar expansion), so the
+//! loop over these points is the innermost one, and parallel:
+//!
+//! ```text
+//! for each tile of columns:
+//!   total[..] = the initial value
+//!   for each point of the reduce axes:
+//!     for each column:   total[column] += element
+//!     after a block of points, for each column: join blocks as their order says
+//!   for each column: finish, and write the results
+//! ```
+//!
+//! A contraction has tiles of rows, too, and all rows of a tile are computed block by block. So the elements
+//! of a block that the rows share are in the cache, and may be [staged](crate::program).
+
+use super::contraction::shared_axis;
+use super::reduction::{Reducer, Start};
+use super::{ProgramLowering, axes_of};
+use crate::kernel::{Binary, KValue, Part};
+use crate::lower::NotLowered;
+use crate::program::{Accumulator, Condition, ENTRIES, Linear, ProgramBuilder, Slots, Span, Tile, Trip};
+use rewright_ir::ArrayExpr;
+use rewright_ir::expr::{AxisKind, Order, Write};
+use smallvec::SmallVec;
+use std::ops::Range;
+use std::slice::from_ref;
+
+/// The most columns of a tile, and the most bytes of the totals and the stack of a row of a tile.
+const MOST_COLUMNS: usize = 256;
+const MOST_BYTES: usize = 128 << 10;
+
+/// The rows of a tile. Staging costs a copy for each of them; totals of more rows would leave the cache.
+const ROWS: u32 = 128;
+
+/// A loop over a parallel axis.
+pub(super) struct AxisLoop {
+    /// The axis.
+    pub axis: usize,
+    /// The first index.
+    pub lo: Linear,
+    /// One past the last index.
+    pub hi: Linear,
+    /// The most indices of a tile; none if the axis has no tiles.
+    pub tile: Option<u32>,
+}
+
+/// A tile under construction.
+struct Columns<'e> {
+    expr: &'e ArrayExpr,
+    reducers: &'e [Reducer<'e>],
+    totals: Vec<Slots>,
+    /// The axes of the tile, the last axis last.
+    axes: Vec<usize>,
+    tile: Tile,
+}
+
+impl Columns<'_> {
+    /// How tuples are combined, and the totals.
+    fn group(&self) -> Vec<(&Accumulator, &Slots)> {
+        self.reducers.iter().map(|reducer| &reducer.accumulator).zip(&self.totals).collect()
+    }
+}
+
+impl ProgramLowering<'_> {
+    /// The last parallel axis of a reduction of columns.
+    pub(super) fn column_axis(&self, expr: &ArrayExpr, reducers: &[Reducer<'_>]) -> Option<usize> {
+        let last = expr.axes.len().checked_sub(1)?;
+        let is_column = expr.axes[last].kind == AxisKind::Parallel
+            && expr.axes.iter().any(|axis| axis.kind == AxisKind::Reduce)
+            && reducers.iter().all(|r| !matches!(r.start, Start::Nothing) && r.accumulator.neutral.is_some())
+            && Order::common(reducers.iter().map(|r| r.order)).is_some();
+        (is_column && !reducers.is_empty()).then_some(last)
+    }
+
+    /// The loops over the parallel axes, of which the last one is the last axis.
+    pub(super) fn all_columns(
+        &mut self,
+        expr: &ArrayExpr,
+        reducers: &[Reducer<'_>],
+        mut loops: Vec<AxisLoop>,
+    ) -> Result<(), NotLowered> {
+        let kept = |r: &Reducer<'_>| {
+            let own = &r.accumulator;
+            own.dtypes.iter().take(own.dtypes.len() - own.fixed.len()).map(|dtype| dtype.size()).sum::<usize>()
+        };
+        let bytes: usize = reducers.iter().map(kept).sum();
+        let Some(column) = loops.last_mut() else { return Ok(()) };
+        column.tile = Some((MOST_BYTES / (bytes * ENTRIES)).clamp(1, MOST_COLUMNS) as u32);
+        // Other writes keep the order of points.
+        if expr.outs.iter().any(|out| out.write != Write::Unique) {
+            return self.tiles(&loops, Vec::new(), |this, tile| this.columns(expr, reducers, tile));
+        }
+        let has_blocks = axes_of(expr, AxisKind::Reduce, 0).len() == 1 && reducers[0].order != Order::Sequential;
+        let shared = shared_axis(expr).filter(|_| self.tiles_rows && has_blocks);
+        // Columns outermost, rows innermost.
+        loops.rotate_right(1);
+        if let Some(at) = loops.iter().position(|nest| Some(nest.axis) == shared) {
+            loops[at].tile = Some(ROWS);
+            loops[at..].rotate_left(1);
+        }
+        self.tiles(&loops, Vec::new(), |this, mut tile| {
+            tile.rotate_left(1);
+            this.columns(expr, reducers, tile)
+        })
+    }
+
+    /// Loops over axes, or over tiles of them. The body gets the tile.
+    fn tiles(
+        &mut self,
+        loops: &[AxisLoop],
+        mut tile: Vec<(usize, Span)>,
+        body: impl FnOnce(&mut Self, Vec<(usize, Span)>) -> Result<(), NotLowered>,
+    ) -> Result<(), NotLowered> {
+        let Some((AxisLoop { axis, lo, hi, tile: each }, rest)) = loops.split_first() else {
+            return body(self, tile);
+        };
+        let Some(each) = *each else {
+            return self.for_each(lo.clone(), from_ref(hi), |this, index| {
+                this.axes[*axis] = index;
+                this.tiles(rest, tile, body)
+            });
+        };
+        let count = self.b.ceil_div(&hi.clone().minus(lo), each.into());
+        self.for_each(Linear::default(), &[count], |this, number| {
+            let first = lo.clone().plus_scaled(&number, each.into());
+            let end = vec![hi.clone(), first.clone().plus(each.into())];
+            tile.push((*axis, Span { first, end, each }));
+            this.tiles(rest, tile, body)
+        })
+    }
+
+    /// The results of a tile of these axes, of which the last one is the last axis, at a point of the others.
+    fn columns(
+        &mut self,
+        expr: &ArrayExpr,
+        reducers: &[Reducer<'_>],
+        spans: Vec<(usize, Span)>,
+    ) -> Result<(), NotLowered> {
+        let (axes, spans): (Vec<usize>, SmallVec<[Span; 2]>) = spans.into_iter().unzip();
+        let tile = Tile { spans };
+        let totals = reducers.iter().map(|r| self.b.slots(&r.accumulator, &tile.extents())).collect();
+        let columns = Columns { expr, reducers, totals, axes, tile };
+        self.each_point(&columns, |this, at| {
+            let each = reducers.iter().zip(&columns.totals);
+            each.into_iter().try_for_each(|(reducer, total)| this.start(expr, reducer, total, at))
+        })?;
+        let reduced = axes_of(expr, AxisKind::Reduce, 0);
+        match (reducers.iter().all(|r| r.order == Order::Sequential), &reduced[..]) {
+            (true, _) => self.nest(expr, &reduced, 0, |this| this.step(&columns))?,
+            (false, &[along]) => self.blocks_along(&columns, along)?,
+            (false, _) => self.counted_blocks(&columns, &reduced)?,
+        }
+        self.each_point(&columns, |this, at| {
+            let values = columns.totals.iter().flat_map(|total| this.b.get(total, at).values).collect();
+            let values = this.finished(expr, &[], values)?;
+            this.write_all(expr, values)
+        })
+    }
+
+    /// The points along one reduce axis, block by block.
+    fn blocks_along(&mut self, columns: &Columns<'_>, along: usize) -> Result<(), NotLowered> {
+        let (lo, hi) = self.bounds(columns.expr, along, 0);
+        let (group, tile, block) = (&columns.group()[..], &columns.tile, Order::BLOCK as i64);
+        let count = self.b.ceil_div(&hi.clone().minus(&lo), block);
+        // The last block is joined with those before it at the end.
+        let pushed = self.b.extreme(Binary::Max, [&count.clone().plus(-1), &Linear::default()]);
+        let blocks = (pushed.as_constant() != Some(0)).then(|| self.b.block_stack(group, tile));
+        self.for_each(Linear::default(), &[count], |this, number| {
+            let first = lo.clone().plus_scaled(&number, block);
+            let rows = 0..columns.axes.len() - 1;
+            let indices = this.open(columns, rows.clone());
+            let index = this.b.open_loop();
+            this.axes[along] = index.into();
+            let ended = this.step(columns);
+            this.b.close_loop(index, Trip::NotEmpty, first.clone(), &[hi, first.plus(block)]);
+            this.close(columns, rows, indices);
+            let Some(blocks) = &blocks else { return ended };
+            let (number, pushed) = (this.b.value(&number.plus(1)), this.b.value(&pushed));
+            let is_last = this.b.cx().lt(pushed, number);
+            let push = |b: &mut ProgramBuilder| b.push_totals(group, blocks, number, tile);
+            this.b.when(Condition::Value(is_last), |_| {}, push);
+            ended
+        })?;
+        if let Some(blocks) = &blocks {
+            let pushed = self.b.value(&pushed);
+            self.b.join_all(group, blocks, pushed, tile);
+        }
+        Ok(())
+    }
+
+    /// The points along several reduce axes; a counter says where a block ends.
+    fn counted_blocks(&mut self, columns: &Columns<'_>, reduced: &[usize]) -> Result<(), NotLowered> {
+        let (group, tile) = (&columns.group()[..], &columns.tile);
+        let (blocks, steps) = (self.b.block_stack(group, tile), self.b.counter());
+        self.nest(columns.expr, reduced, 0, |this| {
+            this.step(columns)?;
+            let count = this.b.count(steps);
+            let block = this.b.int(Order::BLOCK as i64);
+            let into_block = this.b.k.binary(Binary::Rem, count, block);
+            let is_full = this.b.is_zero(into_block);
+            let push = |b: &mut ProgramBuilder| {
+                let number = b.k.binary(Binary::Quot, count, block);
+                b.push_totals(group, &blocks, number, tile);
+            };
+            this.b.when(is_full, push, |_| {});
+            Ok(())
+        })?;
+        let (steps, block) = (self.b.load(steps, Part::Re, &[]), self.b.int(Order::BLOCK as i64));
+        let whole = self.b.k.binary(Binary::Quot, steps, block);
+        self.b.join_all(group, &blocks, whole, tile);
+        Ok(())
+    }
+
+    /// Combines the element of each column at the current point of the other axes.
+    fn step(&mut self, columns: &Columns<'_>) -> Result<(), NotLowered> {
+        let last = columns.axes.len() - 1..columns.axes.len();
+        let indices = self.open(columns, last.clone());
+        let ended = self.admitted(columns, |this, at| {
+            let group: Vec<_> =
+                columns.reducers.iter().zip(&columns.totals).map(|(r, total)| (r, total, None)).collect();
+            this.point(columns.expr, &[], &group, |this, tuples| {
+                for ((accumulator, total), tuple) in columns.group().into_iter().zip(tuples) {
+                    this.b.join(accumulator, (total, at), tuple);
+                }
+            })
+        });
+        self.close(columns, last, indices);
+        ended
+    }
+
+    /// Statements for each point of the tile that the guard admits, given its place.
+    fn each_point(
+        &mut self,
+        columns: &Columns<'_>,
+        body: impl FnOnce(&mut Self, &[Linear]) -> Result<(), NotLowered>,
+    ) -> Result<(), NotLowered> {
+        let all = 0..columns.axes.len();
+        let indices = self.open(columns, all.clone());
+        let ended = self.admitted(columns, body);
+        self.close(columns, all, indices);
+        ended
+    }
+
+    /// Statements for the current point of the tile, if the guard admits it.
+    fn admitted(
+        &mut self,
+        columns: &Columns<'_>,
+        body: impl FnOnce(&mut Self, &[Linear]) -> Result<(), NotLowered>,
+    ) -> Result<(), NotLowered> {
+        let place = |(&axis, span): (&usize, &Span)| self.axes[axis].clone().minus(&span.first);
+        let at: SmallVec<[Linear; 2]> = columns.axes.iter().zip(&columns.tile.spans).map(place).collect();
+        let guard = self.guard(columns.expr, false);
+        self.when_all(guard, |this| body(this, &at))
+    }
+
+    /// Opens the loops over some axes of the tile.
+    fn open(&mut self, columns: &Columns<'_>, which: Range<usize>) -> Vec<KValue> {
+        let open = |&axis: &usize| {
+            let index = self.b.open_loop();
+            self.axes[axis] = index.into();
+            index
+        };
+        columns.axes[which].iter().map(open).collect()
+    }
+
+    /// Closes these loops.
+    fn close(&mut self, columns: &Columns<'_>, which: Range<usize>, indices: Vec<KValue>) {
+        for (index, span) in indices.into_iter().zip(&columns.tile.spans[which]).rev() {
+            self.b.close_loop(index, Trip::NotEmpty, span.first.clone(), &span.end);
+        }
+    }
+}

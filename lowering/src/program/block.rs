@@ -1,0 +1,138 @@
+//! Register blocking: which loops are unrolled and jammed, and how often.
+//!
+//! The innermost loop is on vectors. A loop around it is worth unrolling if its iterations share loads, or
+//! load and store one element: then each of these is done once for several iterations. A body has a limited
+//! number of instructions, so that values stay in registers and kernels compile fast.
+//!
+//! In a product of matrices, the rows of the result share the elements of the right operand, and the steps of
+//! the sum share the elements of the result.
+
+use super::walk::{each_access, each_stmt, locals, written};
+use super::{For, If, Linear, Location, Program, ProgramBuilder, Stmt, Trip};
+use crate::kernel::KValue;
+use rustc_hash::FxHashSet;
+
+/// The most iterations that are computed at once.
+const MOST_ITERATIONS: i64 = 8;
+
+/// The most scalar instructions of a body after independent iterations are jammed, and after steps of a sum
+/// are, too. Measured on an AMD EPYC (Zen 4).
+const MOST_INSTS: [usize; 2] = [16, 128];
+
+impl Program {
+    /// Unrolls and jams loops around innermost ones.
+    pub(super) fn block_registers(&mut self) {
+        for (of_steps, most) in [(false, MOST_INSTS[0]), (true, MOST_INSTS[1])] {
+            let mut b = ProgramBuilder::resume(self);
+            let body = blocked(&mut b, self, &self.body, (of_steps, most));
+            let changed = body[..] != self.body[..];
+            if changed {
+                *self = b.finish_with(self, body);
+                self.forward();
+            }
+        }
+    }
+}
+
+fn blocked(b: &mut ProgramBuilder, program: &Program, stmts: &[Stmt], kind: (bool, usize)) -> Vec<Stmt> {
+    let mut out = Vec::with_capacity(stmts.len());
+    for stmt in stmts {
+        match stmt {
+            Stmt::For(nest) => match factor(program, nest, kind) {
+                Some(factor) => {
+                    b.open();
+                    b.unroll_and_jam(nest, factor);
+                    out.extend(b.close());
+                }
+                None => out.push(Stmt::For(For { body: blocked(b, program, &nest.body, kind), ..nest.clone() })),
+            },
+            Stmt::If(If { condition, then, otherwise }) => {
+                let (then, otherwise) = (blocked(b, program, then, kind), blocked(b, program, otherwise, kind));
+                out.push(Stmt::If(If { condition: condition.clone(), then, otherwise }));
+            }
+            other => out.push(other.clone()),
+        }
+    }
+    out
+}
+
+/// How many iterations of a loop are worth computing at once.
+fn factor(program: &Program, nest: &For, (of_steps, most): (bool, usize)) -> Option<i64> {
+    let mut bodies: Vec<&For> = Vec::new();
+    innermost(&nest.body, &mut bodies);
+    let own = locals(&nest.body);
+    let varying = nest.varying();
+    let moves = |location: &Location| location.at.iter().any(|form| names(form, &varying));
+    let shares = |inner: &&For| {
+        let mut shares = false;
+        each_access(&inner.body, &mut |buffer, location, is_store| {
+            let is_fixed = location.is_some_and(|location| !moves(location));
+            shares |= is_fixed && is_store == of_steps && (of_steps || !own.contains(&buffer));
+        });
+        shares
+    };
+    let insts = bodies.iter().map(|inner| insts(&inner.body)).max()?;
+    if nest.trip == Trip::Few || !nest.is_rectangular() {
+        return None;
+    }
+    let extents = nest.hi.iter().filter_map(|hi| hi.clone().minus(&nest.lo).as_constant());
+    let factor = extents.fold(MOST_ITERATIONS, i64::min).min((most / insts.max(1)) as i64);
+    let is_worth_it = factor > 1 && bodies.iter().any(shares);
+    let is_kind = || of_steps != nest.is_parallel(&program.buffers);
+    (is_worth_it && is_kind() && nest.may_jam(&program.buffers)).then(|| 1 << factor.ilog2())
+}
+
+impl For {
+    /// The values that may differ between iterations, at the same indices of the loops in it.
+    fn varying(&self) -> FxHashSet<KValue> {
+        let (mut varying, written) = (FxHashSet::from_iter([self.index]), written(&self.body));
+        each_stmt(&self.body, &mut |stmt| {
+            let varies = match stmt {
+                Stmt::For(_) => false,
+                Stmt::Inst(inst) => inst.args.iter().any(|arg| varying.contains(arg)),
+                Stmt::Load(_, from) => {
+                    written.contains(&from.buffer) || from.at.iter().any(|form| names(form, &varying))
+                }
+                _ => true,
+            };
+            if varies {
+                varying.extend(stmt.defined());
+            }
+        });
+        varying
+    }
+
+    /// True if the loops in it have the same bounds in all iterations, so they can be jammed.
+    fn is_rectangular(&self) -> bool {
+        let (varying, mut is_rectangular) = (self.varying(), true);
+        each_stmt(&self.body, &mut |stmt| {
+            if let Stmt::For(inner) = stmt {
+                is_rectangular &= !inner.hi.iter().chain([&inner.lo]).any(|form| names(form, &varying));
+            }
+        });
+        is_rectangular
+    }
+}
+
+/// True if a form has one of these values.
+fn names(form: &Linear, values: &FxHashSet<KValue>) -> bool {
+    form.terms().iter().any(|(value, _)| values.contains(value))
+}
+
+/// The innermost loops, if their bodies have no conditions.
+fn innermost<'s>(stmts: &'s [Stmt], found: &mut Vec<&'s For>) {
+    for stmt in stmts {
+        if let Stmt::For(nest) = stmt {
+            let is_straight = |stmt: &Stmt| matches!(stmt, Stmt::Inst(_) | Stmt::Load(..) | Stmt::Store(..));
+            if nest.body.iter().all(is_straight) {
+                found.push(nest);
+            } else {
+                innermost(&nest.body, found);
+            }
+        }
+    }
+}
+
+fn insts(stmts: &[Stmt]) -> usize {
+    stmts.iter().filter(|stmt| matches!(stmt, Stmt::Inst(_))).count()
+}

@@ -1,0 +1,112 @@
+//! Unroll-and-jam: several iterations of a loop are computed at once, and the loops in them become one loop.
+//!
+//! ```text
+//! for i in 0..n:                 for q in 0..n/2:
+//!   for j in 0..m:          ->     for j in 0..m:
+//!     A(i, j)                        A(2q, j); A(2q + 1, j)
+//!                                for i in n/2*2..n:
+//!                                  for j in 0..m:
+//!                                    A(i, j)
+//! ```
+//!
+//! Values that iterations share are loaded once, and an element that one iteration stores and the next one
+//! loads stays in a register (see [`forward`](super::forward)). The technique is that of Callahan, Carr and
+//! Kennedy, "Improving register allocation for subscripted variables" (1990).
+
+use super::replay::Replay;
+use super::walk::{defined, each_access, locals, written};
+use super::{BufferDecl, For, Linear, ProgramBuilder, Stmt, Trip};
+use crate::kernel::{Binary, KValue};
+
+impl For {
+    /// True if `unroll_and_jam` changes no result: iterations of the loop are independent, or else those of
+    /// each loop in it are, whatever the iterations of the loop around them.
+    pub(super) fn may_jam(&self, buffers: &[BufferDecl]) -> bool {
+        if self.is_parallel(buffers) {
+            return true;
+        }
+        let (mut inside, written) = (defined(&self.body), written(&self.body));
+        inside.insert(self.index);
+        let has_loops = self.body.iter().any(|stmt| matches!(stmt, Stmt::For(_)));
+        !has_loops
+            || self.body.iter().all(|stmt| match stmt {
+                Stmt::Inst(_) => true,
+                Stmt::Load(_, location) => !written.contains(&location.buffer),
+                Stmt::For(inner) => inner.is_parallel_within(&inside, buffers) && locals(&inner.body).is_empty(),
+                _ => false,
+            })
+    }
+
+    /// True if it makes no difference how often an iteration runs: it reads nothing that the loop writes but
+    /// local buffers of its own.
+    fn is_repeatable(&self, buffers: &[BufferDecl]) -> bool {
+        let (own, written) = (locals(&self.body), written(&self.body));
+        let mut repeatable = self.is_parallel(buffers);
+        each_access(&self.body, &mut |buffer, _, is_store| {
+            repeatable &= is_store || own.contains(&buffer) || !written.contains(&buffer);
+        });
+        repeatable
+    }
+}
+
+impl ProgramBuilder {
+    /// Appends rounds of `factor` iterations of a loop, whose inner loops are fused, and a loop for the rest.
+    /// If it makes no difference how often an iteration runs, the last round is moved back to end with the
+    /// loop, and only a loop of less than `factor` iterations is not unrolled.
+    pub(super) fn unroll_and_jam(&mut self, nest: &For, factor: i64) {
+        let hi = self.extreme(Binary::Min, &nest.hi);
+        let extent = hi.clone().minus(&nest.lo);
+        let is_whole = extent.as_constant().is_some_and(|extent| extent > 0 && extent % factor == 0);
+        let moves_back = !is_whole && nest.is_repeatable(self.buffers());
+        let extent = self.extreme(Binary::Max, [&extent, &Linear::default()]);
+        let (rounds, rest) = if moves_back {
+            let (extent, least) = (self.value(&extent), self.int(factor));
+            let (is_short, zero) = (self.cx().lt(extent, least), self.int(0));
+            let rounds = self.ceil_div(&extent.into(), factor);
+            let rounds = self.value(&rounds);
+            let rounds = self.k.select(is_short, zero, rounds);
+            let (lo, hi) = (self.value(&nest.lo), self.value(&hi));
+            (rounds.into(), self.k.select(is_short, lo, hi).into())
+        } else {
+            let rounds = self.floor_div(&extent, factor);
+            (rounds.clone(), nest.lo.clone().plus_scaled(&rounds, factor))
+        };
+        self.for_each(Linear::default(), &[rounds], |this, round| {
+            let first = nest.lo.clone().plus_scaled(&round, factor);
+            let first = match moves_back {
+                true => this.extreme(Binary::Min, [&first, &hi.clone().plus(-factor)]),
+                false => first,
+            };
+            let iteration = |n| Replay::new([(nest.index, first.clone().plus(n))].into_iter());
+            let mut iterations: Vec<Replay> = (0..factor).map(iteration).collect();
+            this.jam(&nest.body, &mut iterations);
+        });
+        if !is_whole {
+            self.push(Stmt::For(For { lo: rest, trip: Trip::Unknown, ..nest.clone() }));
+        }
+    }
+
+    /// Appends statements for several iterations. Loops with equal bounds are fused.
+    fn jam(&mut self, stmts: &[Stmt], iterations: &mut [Replay]) {
+        let is_loop = |stmt: &Stmt| matches!(stmt, Stmt::For(_));
+        for run in stmts.chunk_by(|a, b| !is_loop(a) && !is_loop(b)) {
+            if let [Stmt::For(nest)] = run
+                && let Some((lo, hi)) = equal_bounds(nest, iterations)
+            {
+                let index: KValue = self.open_loop();
+                iterations.iter_mut().for_each(|iteration| iteration.set(nest.index, index.into()));
+                self.jam(&nest.body, iterations);
+                self.close_loop(index, nest.trip, lo, &hi);
+                continue;
+            }
+            iterations.iter_mut().for_each(|iteration| iteration.scope(self, run, &mut |_, _| {}));
+        }
+    }
+}
+
+/// The bounds of a loop, if they are the same in all iterations.
+fn equal_bounds(nest: &For, iterations: &[Replay]) -> Option<(Linear, Vec<Linear>)> {
+    let mut bounds = iterations.iter().map(|iteration| (iteration.form(&nest.lo), iteration.all(&nest.hi)));
+    let first = bounds.next()?;
+    bounds.all(|other| other == first).then_some(first)
+}
