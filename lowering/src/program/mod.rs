@@ -10,8 +10,9 @@
 //! instruction is total, as in [`crate::kernel`], so instructions may be hoisted out of loops and conditions;
 //! only loads, stores and [`Stmt::Fail`] depend on the conditions around them.
 //!
-//! Each transformation is a file: `hoist`, `partition`, `forward`, `fission` ([`Program::optimized`]), then
-//! `outline`, whose nests become kernels, and `expand`. `docs/loop-programs.md` shows examples.
+//! Each transformation is a file: `hoist`, `partition`, `forward`, `fission`, `stage`, `jam` (which `block`
+//! decides on), then `outline`, whose nests become kernels, and `expand`. [`Program::optimized`] has their
+//! order, and `docs/loop-programs.md` examples.
 
 mod block;
 mod build;
@@ -194,7 +195,7 @@ pub enum Condition {
 }
 
 impl Program {
-    /// The program with loops split at the cuts of conditions, and invariant statements hoisted.
+    /// The program after all transformations but those of a code generator, `outline` and `expand`.
     pub fn optimized(mut self) -> Program {
         self.hoist();
         self.partition();

@@ -42,13 +42,17 @@ pub fn asm(out: &mut Out, args: &AsmArgs) -> Result<(), Error> {
     let mut kernels = Vec::new();
     for function in &executable.plan().functions {
         for step in &function.steps {
-            let code = match &step.kind {
-                StepKind::Kernel(kernel) => Code::Kernel(kernel),
-                StepKind::Program(program) => Code::Program(&program.program),
+            let codes = match &step.kind {
+                // Calls with many points run the loop program.
+                StepKind::Kernel(kernel) if kernel.contracts => {
+                    vec![Code::Kernel(kernel), Code::Program(&kernel.fallback)]
+                }
+                StepKind::Kernel(kernel) => vec![Code::Kernel(kernel)],
+                StepKind::Program(program) => vec![Code::Program(&program.program)],
                 _ => continue,
             };
             let loc = module.get(function.name).map_or_else(Loc::default, |func| func.inst(step.inst).loc);
-            kernels.push(Found { code, func: function.name, op: step.op, loc });
+            kernels.extend(codes.into_iter().map(|code| Found { code, func: function.name, op: step.op, loc }));
         }
     }
     if let Some(number) = args.kernel.filter(|number| !(1..=kernels.len()).contains(number)) {
@@ -103,13 +107,13 @@ fn show(out: &mut Out, step: &KernelStep, level: Option<Level>) -> Result<(), Er
 
 /// A loop program, and the kernels that it calls.
 fn show_program(out: &mut Out, program: &LoopProgram, level: Option<Level>) -> Result<(), Error> {
-    let compiled_by = |level| {
+    let compiled_by = |level| -> Result<(&'static str, Box<dyn CompiledKernel>), String> {
         let codegen = codegen(level).map_err(|why| why.to_string())?;
         Ok((codegen.name(), program.compiled_by(&*codegen)?))
     };
     let other = match level.map(compiled_by).transpose() {
         Ok(other) => other,
-        Err::<_, String>(why) => return Ok(out.wrapped(&format!("not compiled: {why}"), 2)?),
+        Err(why) => return Ok(out.wrapped(&format!("not compiled: {why}"), 2)?),
     };
     let (by, compiled): (&str, &dyn CompiledKernel) = match (&other, program.compiled()) {
         (Some((by, compiled)), _) => (by, &**compiled),
