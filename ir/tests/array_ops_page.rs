@@ -33,7 +33,7 @@ threads.
 - *Rows* are the reduced axes behind the last axis that is kept. A row is summed pairwise, over blocks of 512
   elements with 32 partial sums each. For f32 the numbers are 1024 and 64, for complex numbers 256 and 16.
 - Rows are added in blocks of 128, in order, and the blocks pairwise. So an element of a column of a million
-  goes through at most 140 additions; in NumPy, through up to a million.
+  goes through at most 141 additions; in NumPy, through up to a million.
 - `dot_general` adds rows to rows where the contracted axes of the right operand come before its others
   (`x @ y`). Products of floats are not rounded before they are added there (fused multiply-add).
 - Products go from left to right, like NumPy's for arrays in row-major order.

@@ -293,6 +293,42 @@ fn reductions_start_from_what_they_are_told() {
     fails(into_existing, &with(f64s(&[2, 3], &[0.; 6])), "starts from an array of shape [2, 3]");
 }
 
+/// The product of matrices by the reduction `dot`, whose total is a sum and 1.
+fn dot_product() -> ArrayExpr {
+    ArrayExpr {
+        body: body(vec![], vec![X, Y]),
+        reductions: vec![fold(Monoid::Dot, &[F, F])],
+        finish: Some(body(vec![], vec![BodyRef::Acc(0)])),
+        ..matmul()
+    }
+}
+
+#[test]
+fn products_of_dot_are_added_with_one_rounding() {
+    let small = 2f64.powi(-30);
+    // (1 + s)(1 - s) - 1 is -s^2, which a rounded product loses.
+    let args = [f64s(&[2, 3], &[-1., 1. + small, 0., 1., 2., 3.]), f64s(&[3, 2], &[1., 1., 1. - small, 2., 5., 3.])];
+    let lost = |expr: ArrayExpr| match &run(expr, &args).unwrap()[0] {
+        Datum::Array(array) => array.get(&[0, 0]).unwrap(),
+        other => panic!("{other}"),
+    };
+    assert_eq!(lost(matmul()), Scalar::F64(0.0));
+    // The row has one point a lane, whose products are rounded by themselves.
+    assert_eq!(lost(dot_product()), Scalar::F64(0.0));
+    let by_columns = |axes: [usize; 3]| {
+        let mut expr = dot_product();
+        expr.axes = axes.map(|axis| expr.axes[axis].clone()).to_vec();
+        expr.operands = vec![read("x", 0, &[0, 1]), read("y", 1, &[1, 2])];
+        expr.outs[0].index = vec![at(0), at(2)];
+        expr
+    };
+    assert_eq!(lost(by_columns([0, 2, 1])), Scalar::F64(-small * small));
+    // It starts from a sum.
+    let mut from_values = by_columns([0, 2, 1]);
+    from_values.reductions[0].init = Init::Values(vec![Scalar::F64(100.0), Scalar::F64(1.0)]);
+    gives(from_values, &args[..], &[100., 100. + 1. + 2. * small, 100. + 1. + 2. - 2. * small + 15., 114.]);
+}
+
 #[test]
 fn finishers_see_accumulators_axes_and_operands() {
     let mut expr = matmul();
@@ -507,8 +543,16 @@ fn each_mistake_is_a_problem() {
         ),
         (|e| e.outs[0].dims.push(Dim::Any), "2 positions for 3 dims"),
     ];
-    for (i, (change, words)) in breaks.iter().enumerate() {
-        let mut expr = matmul();
+    let of_dot: &[Break] = &[
+        (|_| {}, ""),
+        (|e| e.reductions[0].accumulators = vec![F, DType::I64], "have one dtype"),
+        (|e| e.reductions[0].init = Init::First, "starts from a sum"),
+        (|e| e.reductions[0].init = Init::Values(vec![Scalar::F64(0.); 2]), "starts from a sum and 1"),
+        (|e| e.reductions[0].init = Init::Existing(vec![0, 1]), "can't start from existing elements"),
+        (|e| e.outs[0].write = Write::Combine(Monoid::Dot), "`sum` adds products"),
+    ];
+    let all = breaks.iter().map(|b| (matmul(), b)).chain(of_dot.iter().map(|b| (dot_product(), b)));
+    for (i, (mut expr, (change, words))) in all.enumerate() {
         change(&mut expr);
         let found = problems(&expr, &[array_of(F, 2), array_of(F, 2)]);
         match words.is_empty() {
