@@ -441,7 +441,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
                     exits,
                     equal,
                     row_major: false,
-                    fallback: program,
+                    program,
                     contracts,
                     meaning,
                 }))

@@ -167,9 +167,9 @@ pub struct KernelStep {
     pub equal: SmallVec<[[(usize, usize); 2]; 1]>,
     /// Results are laid out row by row.
     pub row_major: bool,
-    /// The loop program for calls whose operands do not fit the kernel.
-    pub fallback: LoopProgram,
-    /// True if calls with many points run the loop program.
+    /// The loop program for calls whose operands do not fit the kernel, and for large contractions.
+    pub program: LoopProgram,
+    /// True for a contraction: calls with many points run the loop program.
     pub contracts: bool,
     /// The meaning of the step, which finds the error of operands that break a rule.
     pub meaning: Meaning,

@@ -24,7 +24,7 @@ impl Machine<'_> {
         match self.extent(act, step, kernel) {
             Some(extent) => match kernel.meaning {
                 Meaning::Array(eval) if kernel.runs_program(extent.space.points) => {
-                    self.program(act, step, (&kernel.fallback, &kernel.exits), (eval, Why::WRONG))
+                    self.program(act, step, (&kernel.program, &kernel.exits), (eval, Why::WRONG))
                 }
                 _ => self.run_kernel(act, step, kernel, extent),
             },
@@ -146,7 +146,7 @@ impl Machine<'_> {
         let lowered = &kernel.launch.lowered;
         if lowered.row + 1 >= lowered.kernel.axes {
             let why = self.why_unfit(act, step, kernel);
-            return self.program(act, step, (&kernel.fallback, &kernel.exits), (eval, why));
+            return self.program(act, step, (&kernel.program, &kernel.exits), (eval, why));
         }
         let mut lent: SmallVec<[(Slot, Held); 2]> = SmallVec::new();
         for &slot in &step.args {
@@ -161,13 +161,13 @@ impl Machine<'_> {
         let done = match extent {
             Some(extent) => match kernel.meaning {
                 Meaning::Array(eval) if kernel.runs_program(extent.space.points) => {
-                    self.program(act, step, (&kernel.fallback, &kernel.exits), (eval, Why::WRONG))
+                    self.program(act, step, (&kernel.program, &kernel.exits), (eval, Why::WRONG))
                 }
                 _ => self.run_kernel(act, step, kernel, extent),
             },
             None => {
                 let why = self.why_unfit(act, step, kernel);
-                self.program(act, step, (&kernel.fallback, &kernel.exits), (eval, why))
+                self.program(act, step, (&kernel.program, &kernel.exits), (eval, why))
             }
         };
         for (slot, held) in lent {

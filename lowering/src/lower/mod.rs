@@ -5,8 +5,8 @@
 //! by axes. [`Lowered::space`], [`Lowered::result_shape`] and [`Lowered::bind`] compute the loops and
 //! addresses of one call; they answer `None` if the operands do not fit.
 //!
-//! [`program`] translates all other expressions, and calls that do not fit, to loop programs. Small reductions
-//! are unrolled before either.
+//! [`program`] translates all other expressions to loop programs, which also run calls that do not fit a kernel
+//! and large calls of contractions. Small reductions are unrolled before either.
 
 mod along;
 mod bind;

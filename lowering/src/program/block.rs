@@ -72,7 +72,7 @@ fn factor(program: &Program, nest: &For, (of_steps, most): (bool, usize)) -> Opt
         shares
     };
     let insts = bodies.iter().map(|inner| insts(&inner.body)).max()?;
-    if nest.trip == Trip::Few || !nest.is_rectangular() {
+    if nest.trip == Trip::Few || !nest.is_rectangular(&varying) {
         return None;
     }
     let extents = nest.hi.iter().filter_map(|hi| hi.clone().minus(&nest.lo).as_constant());
@@ -103,11 +103,11 @@ impl For {
     }
 
     /// True if the loops in it have the same bounds in all iterations, so they can be jammed.
-    fn is_rectangular(&self) -> bool {
-        let (varying, mut is_rectangular) = (self.varying(), true);
+    fn is_rectangular(&self, varying: &FxHashSet<KValue>) -> bool {
+        let mut is_rectangular = true;
         each_stmt(&self.body, &mut |stmt| {
             if let Stmt::For(inner) = stmt {
-                is_rectangular &= !inner.hi.iter().chain([&inner.lo]).any(|form| names(form, &varying));
+                is_rectangular &= !inner.hi.iter().chain([&inner.lo]).any(|form| names(form, varying));
             }
         });
         is_rectangular

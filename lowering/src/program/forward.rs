@@ -64,7 +64,7 @@ impl Forwarder {
             Stmt::Store(location, value) => {
                 self.location(location);
                 *value = self.real(*value);
-                known.retain(|(known, _)| known.part != location.part || known.is_apart_from(location));
+                known.retain(|(known, _)| known.part != location.part || known.is_apart_from(location, |_| 0));
                 known.push((location.clone(), *value));
             }
             Stmt::Inst(inst) => inst.args.iter_mut().for_each(|arg| *arg = self.real(*arg)),
@@ -128,15 +128,6 @@ impl Forwarder {
     }
 }
 
-impl Location {
-    /// True if it is another element, whatever the values are.
-    fn is_apart_from(&self, other: &Location) -> bool {
-        let distance = |(a, b): (&Linear, &Linear)| a.clone().minus(b).as_constant();
-        let differs = |at| distance(at).is_some_and(|distance| distance != 0);
-        self.buffer != other.buffer || self.at.iter().zip(&other.at).any(differs)
-    }
-}
-
 /// Removes stores that other ones overwrite before anything may load the element.
 fn remove_overwritten(stmts: &mut Vec<Stmt>) {
     let mut overwritten: Vec<Location> = Vec::new();
@@ -145,7 +136,7 @@ fn remove_overwritten(stmts: &mut Vec<Stmt>) {
         match &stmt {
             Stmt::Store(location, _) if overwritten.contains(location) => continue,
             Stmt::Store(location, _) => overwritten.push(location.clone()),
-            Stmt::Load(_, location) => overwritten.retain(|other| other.is_apart_from(location)),
+            Stmt::Load(_, location) => overwritten.retain(|other| other.is_apart_from(location, |_| 0)),
             Stmt::Inst(_) => {}
             _ => overwritten.clear(),
         }

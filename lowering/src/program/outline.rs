@@ -356,15 +356,8 @@ impl NestBuffer {
     /// True if it has no element in common with another one: it is in another array, or there is a dim in
     /// which the distance of their first elements is no sum of steps.
     fn is_apart_from(&self, other: &NestBuffer) -> bool {
-        let differs = |dim: usize| {
-            let steps = self.along.iter().chain(&other.along).map(|steps| steps[dim].unsigned_abs());
-            let distance = self.first.at[dim].clone().minus(&other.first.at[dim]).as_constant();
-            distance.is_some_and(|distance| match steps.fold(0, gcd) {
-                0 => distance != 0,
-                divisor => distance.unsigned_abs() % divisor != 0,
-            })
-        };
-        self.first.buffer != other.first.buffer || (0..self.first.at.len()).any(differs)
+        let steps = |dim: usize| self.along.iter().chain(&other.along).map(move |steps| steps[dim].unsigned_abs());
+        self.first.is_apart_from(&other.first, |dim| steps(dim).fold(0, gcd))
     }
 }
 

@@ -61,6 +61,13 @@ pub struct Accumulator {
     pub both: Vec<Elem>,
 }
 
+impl Accumulator {
+    /// The dtypes of the values that totals keep.
+    pub fn kept(&self) -> &[DType] {
+        &self.dtypes[..self.dtypes.len() - self.fixed.len()]
+    }
+}
+
 /// Tuples in local buffers, at positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slots {
@@ -111,11 +118,9 @@ impl ProgramBuilder {
 
     /// Room for tuples of a reduction at these extents.
     pub fn slots(&mut self, accumulator: &Accumulator, extents: &[u32]) -> Slots {
-        let fixed = accumulator.fixed.clone();
-        let own = accumulator.dtypes.len() - fixed.len();
-        let buffers = accumulator.dtypes[..own].iter().map(|&dtype| (self.local(dtype, extents), dtype)).collect();
+        let buffers = accumulator.kept().iter().map(|&dtype| (self.local(dtype, extents), dtype)).collect();
         let flag = accumulator.neutral.is_none().then(|| self.local(DType::Bool, extents));
-        Slots { buffers, fixed, flag }
+        Slots { buffers, fixed: accumulator.fixed.clone(), flag }
     }
 
     /// Empties a tuple.

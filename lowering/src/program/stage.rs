@@ -42,10 +42,14 @@ fn staged(b: &mut ProgramBuilder, program: &Program, stmts: Vec<Stmt>) -> Vec<St
     let mut out = Vec::with_capacity(stmts.len());
     for stmt in stmts {
         match stmt {
-            Stmt::For(nest) => match Staging::of(&nest) {
-                Some(staging) => out.extend(staging.apply(b, program)),
-                None => out.push(Stmt::For(For { body: staged(b, program, nest.body.clone()), ..nest })),
-            },
+            Stmt::For(mut nest) => {
+                if let Some(staging) = Staging::of(&nest) {
+                    out.extend(staging.apply(b, program));
+                } else {
+                    nest.body = staged(b, program, nest.body);
+                    out.push(Stmt::For(nest));
+                }
+            }
             Stmt::If(If { condition, then, otherwise }) => {
                 let (then, otherwise) = (staged(b, program, then), staged(b, program, otherwise));
                 out.push(Stmt::If(If { condition, then, otherwise }));

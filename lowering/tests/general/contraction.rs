@@ -28,7 +28,7 @@ fn contractions_agree() {
     let mut rng = fastrand::Rng::with_seed(7);
     let backends: Vec<Backend> = Backend::available().filter(|b| *b != Backend::Reference).collect();
     let pick = |rng: &mut fastrand::Rng, of: &[usize]| of[rng.usize(0..of.len())];
-    let mut cases = 0;
+    let (mut cases, mut tiled) = (0, 0);
     while cases < 40 {
         let dtype = [DType::F64, DType::F64, DType::F32, DType::C128, DType::I32, DType::Bool][rng.usize(0..6)];
         // Whole and partial tiles of rows, blocks of steps, and tiles of columns.
@@ -38,6 +38,7 @@ fn contractions_agree() {
             continue;
         }
         cases += 1;
+        tiled += usize::from(n >= 64 && k >= 128);
         let of = |axis: &str| match axis {
             "i" => n,
             "k" => k,
@@ -98,4 +99,5 @@ fn contractions_agree() {
             }
         }
     }
+    assert!(tiled > 5, "only {tiled} cases have tiles of rows");
 }

@@ -45,7 +45,7 @@ pub fn asm(out: &mut Out, args: &AsmArgs) -> Result<(), Error> {
             let codes = match &step.kind {
                 // Calls with many points run the loop program.
                 StepKind::Kernel(kernel) if kernel.contracts => {
-                    vec![Code::Kernel(kernel), Code::Program(&kernel.fallback)]
+                    vec![Code::Kernel(kernel), Code::Program(&kernel.program)]
                 }
                 StepKind::Kernel(kernel) => vec![Code::Kernel(kernel)],
                 StepKind::Program(program) => vec![Code::Program(&program.program)],

@@ -32,7 +32,7 @@ use std::slice::from_ref;
 const MOST_COLUMNS: usize = 256;
 const MOST_BYTES: usize = 128 << 10;
 
-/// The rows of a tile. Staging costs a copy for each of them; totals of more rows would leave the cache.
+/// The rows of a tile, which share a staged copy. Totals of more rows would leave the cache.
 const ROWS: u32 = 128;
 
 /// A loop over a parallel axis.
@@ -65,14 +65,16 @@ impl Columns<'_> {
 }
 
 impl ProgramLowering<'_> {
-    /// The last parallel axis of a reduction of columns.
-    pub(super) fn column_axis(&self, expr: &ArrayExpr, reducers: &[Reducer<'_>]) -> Option<usize> {
-        let last = expr.axes.len().checked_sub(1)?;
-        let is_column = expr.axes[last].kind == AxisKind::Parallel
-            && expr.axes.iter().any(|axis| axis.kind == AxisKind::Reduce)
-            && reducers.iter().all(|r| !matches!(r.start, Start::Nothing) && r.accumulator.neutral.is_some())
+    /// The reductions of an expression, if they are of columns.
+    pub(super) fn column_reducers<'e>(&mut self, expr: &'e ArrayExpr) -> Result<Option<Vec<Reducer<'e>>>, NotLowered> {
+        let is_column = expr.axes.last().is_some_and(|axis| axis.kind == AxisKind::Parallel);
+        if !is_column || expr.reductions.is_empty() {
+            return Ok(None);
+        }
+        let reducers = self.reducers(expr)?;
+        let fits = reducers.iter().all(|r| !matches!(r.start, Start::Nothing) && r.accumulator.neutral.is_some())
             && Order::common(reducers.iter().map(|r| r.order)).is_some();
-        (is_column && !reducers.is_empty()).then_some(last)
+        Ok(fits.then_some(reducers))
     }
 
     /// The loops over the parallel axes, of which the last one is the last axis.
@@ -82,11 +84,7 @@ impl ProgramLowering<'_> {
         reducers: &[Reducer<'_>],
         mut loops: Vec<AxisLoop>,
     ) -> Result<(), NotLowered> {
-        let kept = |r: &Reducer<'_>| {
-            let own = &r.accumulator;
-            own.dtypes.iter().take(own.dtypes.len() - own.fixed.len()).map(|dtype| dtype.size()).sum::<usize>()
-        };
-        let bytes: usize = reducers.iter().map(kept).sum();
+        let bytes: usize = reducers.iter().flat_map(|r| r.accumulator.kept()).map(|dtype| dtype.size()).sum();
         let Some(column) = loops.last_mut() else { return Ok(()) };
         column.tile = Some((MOST_BYTES / (bytes * ENTRIES)).clamp(1, MOST_COLUMNS) as u32);
         // Other writes keep the order of points.
@@ -108,7 +106,7 @@ impl ProgramLowering<'_> {
     }
 
     /// Loops over axes, or over tiles of them. The body gets the tile.
-    fn tiles(
+    pub(super) fn tiles(
         &mut self,
         loops: &[AxisLoop],
         mut tile: Vec<(usize, Span)>,

@@ -151,41 +151,28 @@ impl ProgramLowering<'_> {
     fn whole(&mut self, expr: &ArrayExpr) -> Result<bool, NotLowered> {
         self.open_axes(expr)?;
         let parallel = axes_of(expr, AxisKind::Parallel, 0);
-        let point = |this: &mut Self| {
-            let guard = this.guard(expr, false);
-            this.when_all(guard, |this| {
-                let values = this.results(expr, &[])?;
-                this.write_all(expr, values)
-            })
-        };
-        let reducers = self.reducers(expr)?;
-        let column = self.column_axis(expr, &reducers);
         let sliced = parallel.first().copied().filter(|&axis| !self.checks.writes && writes_apart(expr, axis));
-        match (sliced, column) {
-            (sliced, Some(_)) => {
-                let slice = [ProgramParam::SliceStart, ProgramParam::SliceEnd];
-                let bounds = |this: &mut Self, axis| match sliced {
-                    Some(first) if first == axis => {
-                        let [start, end] = slice.clone().map(|param| this.param(param));
-                        (start.into(), end.into())
-                    }
-                    _ => this.bounds(expr, axis, 0),
-                };
-                let of = |&axis: &usize| {
-                    let (lo, hi) = bounds(self, axis);
-                    AxisLoop { axis, lo, hi, tile: None }
-                };
-                let loops = parallel.iter().map(of).collect();
-                self.all_columns(expr, &reducers, loops)?;
-            }
-            (Some(axis), None) => {
-                let [start, end] = [ProgramParam::SliceStart, ProgramParam::SliceEnd].map(|param| self.param(param));
-                self.for_each(start.into(), &[end.into()], |this, index| {
-                    this.axes[axis] = index;
-                    this.nest(expr, &parallel[1..], 0, point)
-                })?;
-            }
-            (None, None) => self.nest(expr, &parallel, 0, point)?,
+        let of = |&axis: &usize| {
+            let (lo, hi) = match sliced {
+                Some(first) if first == axis => {
+                    let slice = [ProgramParam::SliceStart, ProgramParam::SliceEnd];
+                    let [start, end] = slice.map(|param| self.param(param));
+                    (start.into(), end.into())
+                }
+                _ => self.bounds(expr, axis, 0),
+            };
+            AxisLoop { axis, lo, hi, tile: None }
+        };
+        let loops = parallel.iter().map(of).collect();
+        match self.column_reducers(expr)? {
+            Some(reducers) => self.all_columns(expr, &reducers, loops)?,
+            None => self.tiles(&loops, Vec::new(), |this, _| {
+                let guard = this.guard(expr, false);
+                this.when_all(guard, |this| {
+                    let values = this.results(expr, &[])?;
+                    this.write_all(expr, values)
+                })
+            })?,
         }
         (0..).zip(&expr.outs).try_for_each(|(number, out)| self.all_written(number, out))?;
         Ok(sliced.is_some())
