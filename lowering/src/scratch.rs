@@ -1,5 +1,5 @@
-//! Scratch memory of calls. Each thread keeps its memory from one call to the next, since fresh memory costs a
-//! page fault for each page.
+//! Scratch memory of calls. Each thread keeps its memory from one call to the next, since fresh memory costs
+//! a page fault for each page.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::Cell;

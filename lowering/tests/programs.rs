@@ -116,7 +116,7 @@ fn a_product_of_matrices_is_blocked() {
         "func @f(%a: f64[n, m], %b: f64[m, l]) -> f64[n, l] {{\nentry:\n  %0 = {product} : f64[n, l]\n  ret %0\n}}\n"
     );
     let whole = program_of(&text, Variant::default()).to_string();
-    // 8 rows by 8 steps, and what is left of either; blocks are joined in two places.
+    // 8 rows by 8 steps, and loops for the rest of either; blocks are joined in two places.
     assert_eq!(whole.matches(" = fma ").count(), 64 + 8 + 8 + 1 + 2 * (8 + 1), "{whole}");
     let tiled = program_of(&text, Variant { tiles_rows: true, ..Variant::default() }).to_string();
     assert!(tiled.contains("f64[128, 256]\n"), "a staged block: {tiled}");

@@ -87,7 +87,8 @@ impl Code {
             return Err(why);
         }
         let entry = module.get_finalized_function(id);
-        // SAFETY: the code at `entry` was made with this signature: two pointers, nothing returned, the C convention of this machine.
+        // SAFETY: the code at `entry` was made with this signature: two pointers, nothing returned, the C
+        // convention of this machine.
         let entry = unsafe { std::mem::transmute::<*const u8, Entry>(entry) };
         Ok(Code {
             entry,
@@ -108,9 +109,9 @@ impl CompiledKernel for Code {
     }
 
     unsafe fn call(&self, args: &KernelArgs) {
-        // SAFETY: the caller vouches for what `args` points to, as the trait demands; the code is alive as long as `self`, and
-        // keeps all that it changes in registers, on its stack, in scratch memory of the layout that it was compiled for, in written buffers
-        // and in the call's own status.
+        // SAFETY: the caller vouches for the memory that `args` points to, as the trait demands. The code is alive
+        // as long as `self`. It changes registers, its stack, scratch memory of this layout, written buffers and
+        // the call's status only.
         with_scratch(self.scratch, |scratch| unsafe { (self.entry)(args, scratch) });
     }
 
@@ -166,7 +167,7 @@ fn sites(kernel: &Kernel) -> Box<[Site]> {
     kernel.insts.iter().enumerate().filter_map(site).collect()
 }
 
-/// The function of a kernel or a loop program, not yet compiled, and how many bytes of scratch memory it needs.
+/// The function of a kernel or a loop program, not yet compiled, and the bytes of scratch memory it needs.
 fn function(codegen: &Cranelift, source: &Source, sites: &[Site]) -> Result<(Context, usize), KernelError> {
     let mut context = Context::new();
     context.func.signature.call_conv = codegen.isa.default_call_conv();

@@ -95,7 +95,7 @@ impl CodeGen for X64 {
         kernel.check_dtypes()?;
         Ok(Box::new(code::Code::new(self.level, kernel)?))
     }
-    /// The nests of the program are kernels of this code generator; `cranelift` compiles the other statements.
+    /// The nests of the program are kernels of this code generator; `cranelift` compiles other statements.
     fn compile_program(&self, program: &Program) -> Result<Box<dyn CompiledKernel>, KernelError> {
         Cranelift::shared()?.compile_with(program, self)
     }

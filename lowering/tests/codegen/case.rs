@@ -276,7 +276,7 @@ pub fn run(kernel: &Kernel, code: &dyn CompiledKernel, call: &Call) -> Outcome {
     Prepared::new(kernel, call).run(code)
 }
 
-/// Replaces NaNs among elements of so many bytes, parts included, by one NaN.
+/// Replaces NaNs among elements of this size in bytes, or among their parts, by one NaN.
 fn one_nan(real: DType, size: usize, offsets: &[usize], bytes: &mut [u8]) {
     if !real.is_float() {
         return;

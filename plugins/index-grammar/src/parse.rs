@@ -160,7 +160,7 @@ impl<'a> Parser<'a> {
         Loc { len: end - start.start, ..start }
     }
 
-    /// The error that something else is expected here.
+    /// An error: this is expected at the current token.
     pub(crate) fn expected<T>(&mut self, what: &str) -> Parsed<T> {
         let token = self.token();
         let found = match token.kind {
