@@ -11,8 +11,8 @@ use crate::kernel::KValue;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 impl Location {
-    /// True if it is another element, whatever the values are, and even if the position along each dim changes
-    /// by multiples of a step; 0 if it does not change.
+    /// True if it is another element, whatever the values are, and even if the position along each dim
+    /// changes by multiples of a step; 0 if it does not change.
     pub(super) fn is_apart_from(&self, other: &Location, step: impl Fn(usize) -> u64) -> bool {
         let differs = |(dim, (a, b)): (usize, (&Linear, &Linear))| {
             a.clone().minus(b).as_constant().is_some_and(|distance| match step(dim) {
