@@ -67,6 +67,37 @@ fn rows_before_the_last_kept_axis_are_added_one_by_one() {
 }
 
 #[test]
+fn products_of_matrices_add_rows_to_rows_in_any_layout() {
+    let found = run(
+        "  %s3 = slice %x, at=[:, :, :1]
+  %s = squeeze %s3, axes=[2]
+  %y3 = slice %x, at=[:, :, 1:2]
+  %y = squeeze %y3, axes=[2]
+  %t = transpose %y, perm=[1, 0]
+  %a = dot_general %s, %t, lhs_contract=[1], rhs_contract=[0]
+  %b = dot_general %s, %y, lhs_contract=[1], rhs_contract=[1]
+  ret %a, %b
+",
+        &[5, 301, 4],
+    );
+    assert_eq!(found[0], found[1]);
+    // A vector has no rows.
+    let found = run(
+        "  %s3 = slice %x, at=[:1, :, :1]
+  %s = squeeze %s3, axes=[0, 2]
+  %y3 = slice %x, at=[:, :, 1:2]
+  %y = squeeze %y3, axes=[2]
+  %t = transpose %y, perm=[1, 0]
+  %a = dot_general %s, %t, lhs_contract=[0], rhs_contract=[0]
+  %b = dot_general %s, %y, lhs_contract=[0], rhs_contract=[1]
+  ret %a, %b
+",
+        &[5, 301, 4],
+    );
+    assert_ne!(found[0], found[1], "the layout of the matrix says the order of combination");
+}
+
+#[test]
 fn products_are_sequential_and_skipped_points_keep_their_places() {
     let found = run(
         "  %a = prod %x, axes=[1, 2]

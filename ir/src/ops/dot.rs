@@ -23,9 +23,10 @@ use smallvec::SmallVec;
 ///
 /// It computes at the promoted dtype, which is that of the result: integers wrap, and for bools the sum is
 /// "or" and the product "and". Products are summed in the order of the reduction `sum` with the contracted
-/// axes last. If all contracted axes of the right operand come before its free axes (`x @ y`), they come
-/// before these in the reduction, too: rows are added to rows. There, products of floats are not rounded
-/// before they are added, as by the reduction `dot`.
+/// axes last. Products of matrices, in which one axis is contracted and both operands have free axes, add rows
+/// to rows: the contracted axis comes before the free axes of the right operand. So do other products if all
+/// contracted axes of the right operand come before its free axes. Where rows are added to rows, products of
+/// floats are not rounded before they are added, as by the reduction `dot`.
 pub static DOT_GENERAL: OpDef =
     OpDef::new("dot_general", "sums of products along pairs of axes", Arity::Exactly(2), infer, Eval::Array(eval))
         .attrs(&[
@@ -54,11 +55,11 @@ pub struct Roles {
 }
 
 impl Roles {
-    /// True if the contracted axes of a right operand come before its free axes, so that it is read row by
-    /// row.
-    pub fn by_rows(&self) -> bool {
-        let first = self.free.iter().min();
-        first.is_some() && self.contract.iter().max() < first
+    /// True if the product of this left operand and a right one adds rows to rows.
+    pub fn adds_rows(&self, right: &Roles) -> bool {
+        let Some(first) = right.free.iter().min() else { return false };
+        let is_of_matrices = self.contract.len() == 1 && !self.free.is_empty();
+        is_of_matrices || right.contract.iter().max() < Some(first)
     }
 }
 
@@ -115,13 +116,13 @@ fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
     let inner = extent(&left.contract, lhs.shape());
     cx.spend((cx.len(&shape)? as u64).saturating_mul(inner as u64))?;
     let dtype = ty.dtype();
-    let together = if right.by_rows() { 1 } else { inner };
+    let together = if left.adds_rows(&right) { 1 } else { inner };
     let element = |flat: usize| {
         let (batch, row, column) = (flat / columns / rows, flat / columns % rows, flat % columns);
         let (a_start, b_start) = ((batch * rows + row) * inner, (batch * columns + column) * inner);
         let factors = (0..inner).map(|k| [a.at(a_start + k).cast(dtype), b.at(b_start + k).cast(dtype)]);
         let (order, zero) = (Order::of(Monoid::Sum, dtype), Scalar::zero(dtype));
-        if right.by_rows() && (dtype.is_float() || dtype.is_complex()) {
+        if left.adds_rows(&right) && (dtype.is_float() || dtype.is_complex()) {
             let add = |x, y| Ok::<_, EvalError>(dot::combine(x, y));
             let mut sum =
                 Fold::new(order, together, Some([zero, Scalar::one(dtype)]), add).with_first(true, dot::total);

@@ -51,8 +51,7 @@ fn expression(func: &Function, data: &InstData) -> Result<ArrayExpr, String> {
     let contracted = both(&left.contract, &right.contract);
     let mut axes_of = both(&left.batch, &right.batch);
     axes_of.extend(own(&left.free).into_iter().map(|axis| (axis, None)));
-    // Where the right operand is read row by row, rows of the result are summed up; else each element is.
-    let first = if right.by_rows() { axes_of.len() } else { axes_of.len() + right.free.len() };
+    let first = if left.adds_rows(&right) { axes_of.len() } else { axes_of.len() + right.free.len() };
     axes_of.extend(own(&right.free).into_iter().map(|axis| (None, axis)));
     axes_of.splice(first..first, contracted.iter().copied());
     let is_contracted = |axis: usize| (first..first + contracted.len()).contains(&axis);
@@ -99,7 +98,7 @@ fn expression(func: &Function, data: &InstData) -> Result<ArrayExpr, String> {
         (0..2).map(|n| body.cast(BodyRef::Operand(n), types[n as usize].dtype(), dtype, loc)).collect();
     let apply =
         |body: &mut Body, op, args: Vec<BodyRef>| body.push(BodyOp::Op(Op(op), Attrs::new()), args, [dtype], loc);
-    let is_fused = right.by_rows() && (dtype.is_float() || dtype.is_complex()) && !contracted.is_empty();
+    let is_fused = left.adds_rows(&right) && (dtype.is_float() || dtype.is_complex()) && !contracted.is_empty();
     let (mut yields, mut finish) = (SmallVec::from_slice(&factors), None);
     let (mut combine, mut accumulators) = (Monoid::Dot, vec![dtype; 2]);
     if is_fused {
