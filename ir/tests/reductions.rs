@@ -74,8 +74,10 @@ fn products_of_matrices_add_rows_to_rows_in_any_layout() {
   %y3 = slice %x, at=[:, :, 1:2]
   %y = squeeze %y3, axes=[2]
   %t = transpose %y, perm=[1, 0]
-  %a = dot_general %s, %t, lhs_contract=[1], rhs_contract=[0]
-  %b = dot_general %s, %y, lhs_contract=[1], rhs_contract=[1]
+  %c = dot_general %s, %t, lhs_contract=[1], rhs_contract=[0]
+  %d = dot_general %s, %y, lhs_contract=[1], rhs_contract=[1]
+  %a = reshape %c, dims=[25]
+  %b = reshape %d, dims=[25]
   ret %a, %b
 ",
         &[5, 301, 4],

@@ -72,7 +72,7 @@ pub mod internals {
     pub mod kernel {
         pub use crate::kernel::{
             Binary, Buffer, CodeGen, Compare, CompiledKernel, Fold, KInst, KOp, KValue, Kernel, KernelArgs,
-            KernelBuilder, KernelError, MathCall, MathPtr, Part, Reference, Status, Unary, Wishes,
+            KernelBuilder, KernelError, MathCall, MathPtr, Part, Reference, Status, Steps, Unary, Wishes,
         };
     }
 

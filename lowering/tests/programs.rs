@@ -4,6 +4,9 @@ use rewright_ir::Type;
 use rewright_ir::text::parse_module;
 use rewright_lowering::internals::program::{Program, Variant, lower_program};
 
+/// The vector registers of a code generator that compiles kernels with steps.
+const REGISTERS: usize = 31;
+
 /// The program of the first `arrayexpr` of a function.
 fn program(text: &str) -> Program {
     program_of(text, Variant::default())
@@ -25,7 +28,7 @@ fn of(expr: &str, args: &str, result: &str) -> Program {
 
 /// The program with kernels in place of nests, as text; the names of values are left out.
 fn outlined(program: &Program) -> String {
-    let text = program.outlined(&mut |_| Some(0)).to_string();
+    let text = program.blocked(None).outlined(&mut |_| Some(0)).to_string();
     text.lines().filter(|line| !line.contains(" = ")).map(|line| format!("{line}\n")).collect()
 }
 
@@ -115,11 +118,27 @@ fn a_product_of_matrices_is_blocked() {
     let text = format!(
         "func @f(%a: f64[n, m], %b: f64[m, l]) -> f64[n, l] {{\nentry:\n  %0 = {product} : f64[n, l]\n  ret %0\n}}\n"
     );
-    let whole = program_of(&text, Variant::default()).to_string();
-    // 8 rows by 8 steps, and loops for the rest of either; blocks are joined in two places.
-    assert_eq!(whole.matches(" = fma ").count(), 64 + 8 + 8 + 1 + 2 * (8 + 1), "{whole}");
-    let tiled = program_of(&text, Variant { tiles_rows: true, ..Variant::default() }).to_string();
-    assert!(tiled.contains("f64[128, 256]\n"), "a staged block: {tiled}");
+    let program = |variant, registers| program_of(&text, variant).blocked(registers);
+    let tiled = Variant { tiles_rows: true, ..Variant::default() };
+    let fused = |program: &Program| program.to_string().matches(" = fma ").count();
+    // 8 rows by 8 steps; 4, 2 and 1 for the rest of either; blocks are joined.
+    let whole = program(tiled, None);
+    assert_eq!(fused(&whole), 15 * 15 + 1, "{whole}");
+    assert!(whole.to_string().contains("f64[128, 240]\n"), "a staged block: {whole}");
+    for (registers, rows) in [(31, 8 + 4 + 2 + 1), (15, 6 + 3 + 1)] {
+        let program = program(tiled, Some(registers));
+        assert_eq!(fused(&program), rows + 1, "{program}");
+        let mut stepped = Vec::new();
+        program.outlined(&mut |kernel| {
+            stepped.extend(kernel.steps.as_ref().map(|steps| steps.first.len()));
+            Some(0)
+        });
+        assert_eq!(stepped.iter().sum::<usize>(), rows, "each total of a block is a carried value: {program}");
+    }
+    // A single block writes its results where they belong: it has no buffer but those of the caller.
+    let single = program(Variant { one_block: true, ..tiled }, Some(REGISTERS));
+    let buffers = single.to_string().lines().filter(|line| line.contains("local ") && !line.contains("[]")).count();
+    assert_eq!(buffers, 1, "the staged block: {single}");
 }
 
 /// The examples of `docs/loop-programs.md`: each block of IR has a block with the program after it.
@@ -136,7 +155,7 @@ fn examples_of_the_page() {
         let (between, rest) = rest.split_once("```text\n").expect("a program after the IR");
         let (_, rest) = rest.split_once("```\n").expect("the end of the program");
         let mut kernels = 0..;
-        let shown = program(ir).outlined(&mut |_| kernels.next()).to_string();
+        let shown = program(ir).blocked(Some(REGISTERS)).outlined(&mut |_| kernels.next()).to_string();
         written += &format!("```ir\n{ir}```\n{between}```text\n{shown}```\n{rest}");
         examples += 1;
     }

@@ -97,6 +97,9 @@ impl CodeGen for Cranelift {
     fn compile(&self, kernel: &Kernel) -> Result<Box<dyn CompiledKernel>, KernelError> {
         kernel.verify()?;
         kernel.check_dtypes()?;
+        if kernel.steps.is_some() {
+            return Err(unsupported("steps inside of a loop over vectors"));
+        }
         Ok(Box::new(code::Code::new(self, code::Source::Kernel(Box::new(kernel.clone())))?))
     }
     fn compile_program(&self, program: &Program) -> Result<Box<dyn CompiledKernel>, KernelError> {
@@ -113,7 +116,7 @@ impl Cranelift {
     ) -> Result<Box<dyn CompiledKernel>, KernelError> {
         program.verify()?;
         let mut kernels = Vec::new();
-        let outlined = program.outlined(&mut |kernel| {
+        let outlined = program.blocked(codegen.step_registers()).outlined(&mut |kernel| {
             kernels.push(codegen.compile(kernel).ok()?);
             Some(kernels.len() - 1)
         });

@@ -61,15 +61,15 @@ fn lock() -> std::sync::MutexGuard<'static, Cache> {
 
 /// True if two kernels do the same, wherever they were written.
 fn are_alike(a: &Kernel, b: &Kernel) -> bool {
-    let Kernel { axes, buffers, params, values, insts, fold, wishes } = a;
+    let Kernel { axes, buffers, params, values, insts, fold, steps, wishes } = a;
     let is_same = |(a, b): (&KInst, &KInst)| {
         let KInst { op, args, results, first, loc: _ } = a;
         (first, results, args, op) == (&b.first, &b.results, &b.args, &b.op)
     };
     insts.len() == b.insts.len()
         && insts.iter().zip(b.insts.iter()).all(is_same)
-        && (axes, buffers, params, values, fold, wishes)
-            == (&b.axes, &b.buffers, &b.params, &b.values, &b.fold, &b.wishes)
+        && (axes, buffers, params, values, fold, steps, wishes)
+            == (&b.axes, &b.buffers, &b.params, &b.values, &b.fold, &b.steps, &b.wishes)
 }
 
 /// A hash of what is done and to what, which leaves out some of what makes kernels differ: equality decides.

@@ -27,7 +27,7 @@ pub struct LoopProgram {
     types: Vec<Type>,
     codegens: CodeGens,
     /// By [`Variant`]; an error if no code generator compiles it.
-    variants: [OnceLock<Result<Compiled, String>>; 8],
+    variants: [OnceLock<Result<Compiled, String>>; 16],
 }
 
 /// A variant that is ready to run.
@@ -114,9 +114,11 @@ impl LoopProgram {
     }
 
     fn variant(&self, variant: Variant) -> Result<&Compiled, &String> {
-        let Variant { checks, tiles_rows } = variant;
-        let number =
-            [checks.positions, checks.writes, tiles_rows].iter().rev().fold(0, |n, &bit| 2 * n + usize::from(bit));
+        let Variant { checks, tiles_rows, one_block } = variant;
+        let number = [checks.positions, checks.writes, tiles_rows, one_block]
+            .iter()
+            .rev()
+            .fold(0, |n, &bit| 2 * n + usize::from(bit));
         self.variants[number].get_or_init(|| self.compile(variant)).as_ref()
     }
 

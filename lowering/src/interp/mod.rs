@@ -5,7 +5,7 @@ mod program;
 mod scalar;
 
 use crate::kernel::{
-    CodeGen, CompiledKernel, Fold, KInst, KOp, KValue, Kernel, KernelArgs, KernelError, Part, Reference,
+    CodeGen, CompiledKernel, Fold, KInst, KOp, KValue, Kernel, KernelArgs, KernelError, Part, Reference, Steps,
 };
 use crate::program::Program;
 use rewright_ir::expr::{Fold as RowFold, Order};
@@ -26,11 +26,14 @@ impl CodeGen for Interp {
     }
     fn compile_program(&self, program: &Program) -> Result<Box<dyn CompiledKernel>, KernelError> {
         program.verify()?;
-        let program = program.expanded();
+        let program = program.blocked(Some(REGISTERS)).expanded();
         program.verify()?;
         Ok(Box::new(program::InterpretedProgram::new(&program)))
     }
 }
+
+/// Registers of a code generator whose blocks of loops are interpreted.
+const REGISTERS: usize = 16;
 
 struct Interpreted {
     kernel: Kernel,
@@ -47,7 +50,7 @@ impl CompiledKernel for Interpreted {
         let kernel = &self.kernel;
         // SAFETY: the caller promises an extent an axis.
         let extents: Vec<u64> = (0..kernel.axes).map(|axis| unsafe { *args.extents.add(axis) }).collect();
-        if extents.contains(&0) {
+        if extents[..kernel.lanes_level() as usize].contains(&0) {
             return;
         }
         let values = kernel.values.iter().map(|v| Scalar::zero(v.dtype)).collect();
@@ -88,12 +91,37 @@ impl Run<'_> {
             // SAFETY: passed on.
             return unsafe { self.row(fold, level) };
         }
+        if let Some(steps) = code.kernel.steps.as_ref().filter(|_| level + 1 == code.kernel.axes) {
+            // SAFETY: passed on.
+            return unsafe { self.steps(steps, level) };
+        }
         if level < code.kernel.axes {
             for i in 0..self.extents[level] {
                 self.index[level] = i;
                 // SAFETY: passed on; `i` is below the extent.
                 unsafe { self.level(level + 1) }?;
             }
+        }
+        Ok(())
+    }
+
+    /// Runs the steps of a point of the vector axis, and the instructions after them.
+    ///
+    /// # Safety
+    /// As [`Run::level`].
+    unsafe fn steps(&mut self, steps: &Steps, axis: usize) -> Result<(), (usize, EvalError)> {
+        let mut carried = get(&self.values, &steps.first);
+        for i in 0..self.extents[axis] {
+            self.index[axis] = i;
+            set(&mut self.values, &steps.before, &carried);
+            // SAFETY: passed on; `i` is below the extent.
+            unsafe { self.level(axis + 1) }?;
+            carried = get(&self.values, &steps.after);
+        }
+        set(&mut self.values, &steps.last, &carried);
+        for number in steps.end.clone() {
+            // SAFETY: passed on.
+            unsafe { self.inst(&self.code.kernel.insts[number]) }.map_err(|e| (number, e))?;
         }
         Ok(())
     }

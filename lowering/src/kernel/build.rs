@@ -1,7 +1,7 @@
 //! Building kernels: levels follow from operands, equal pure instructions are one, constants fold where they trivially can.
 
 use super::meaning::Meaning;
-use super::{Binary, Buffer, Compare, Fold, KInst, KOp, KValue, Kernel, Part, Reference, Unary, ValueInfo};
+use super::{Binary, Buffer, Compare, Fold, KInst, KOp, KValue, Kernel, Part, Reference, Steps, Unary, ValueInfo};
 use hashbrown::HashTable;
 use rewright_ir::{DType, Loc, Scalar};
 use rustc_hash::{FxHashMap, FxHasher};
@@ -188,8 +188,13 @@ impl KernelBuilder {
     }
     /// The same of instructions of the innermost level: those of outer ones, as constants, are put before them.
     pub fn end_inner_section(&mut self, section: Section) -> Range<usize> {
+        let axes = self.kernel.axes;
+        self.end_section_of(section, axes)
+    }
+    /// The same of instructions of at least this level, and stores.
+    pub fn end_section_of(&mut self, section: Section, level: usize) -> Range<usize> {
         let own = self.insts.split_off(section.begin);
-        let is_inner = |inst: &KInst| self.values[inst.first.0 as usize].level as usize == self.kernel.axes;
+        let is_inner = |inst: &KInst| inst.results == 0 || self.values[inst.first.0 as usize].level as usize >= level;
         let (inner, outer): (Vec<_>, Vec<_>) = own.into_iter().partition(is_inner);
         self.insts.extend(outer);
         let inner_section = Section { begin: self.insts.len(), ..section };
@@ -206,6 +211,18 @@ impl KernelBuilder {
     /// Combines the points of the innermost axis.
     pub fn fold(&mut self, fold: Fold) {
         self.kernel.fold = Some(fold);
+    }
+    /// Makes the innermost axis a loop in order inside of the vector axis.
+    pub fn steps(&mut self, steps: Steps) {
+        self.kernel.steps = Some(steps);
+    }
+    /// The number of values.
+    pub fn values(&self) -> u32 {
+        self.values.len() as u32
+    }
+    /// A value's level.
+    pub fn level(&self, value: KValue) -> usize {
+        self.values[value.0 as usize].level as usize
     }
     /// A value's dtype.
     pub fn dtype(&self, value: KValue) -> DType {

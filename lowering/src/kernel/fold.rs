@@ -62,10 +62,12 @@ impl Kernel {
         self.fold.as_ref().is_some_and(is_of)
     }
 
-    /// The numbers of the instructions of each level, without those of a fold.
+    /// The numbers of the instructions of each level, without those of a fold, and those after steps.
     pub fn levels(&self) -> Vec<Vec<usize>> {
         let mut levels = vec![Vec::new(); self.axes + 1];
-        for (number, inst) in self.insts.iter().enumerate().filter(|(number, _)| !self.is_of_fold(*number)) {
+        for (number, inst) in
+            self.insts.iter().enumerate().filter(|(n, _)| !self.is_of_fold(*n) && !self.is_after_steps(*n))
+        {
             levels[self.level(inst) as usize].push(number);
         }
         levels

@@ -3,7 +3,8 @@
 //! A kernel has `axes` loops, the outermost first, `buffers` that it reads or writes at one element a point, and scalar
 //! `params`. Instructions are in SSA order; each value has a *level*, the number of loops it is inside of: values that do
 //! not change along inner loops are computed once outside of them. At the innermost level a code generator may compute
-//! any number of points at once, since points are independent, or combined by a [`Fold`], whose order is fixed.
+//! any number of points at once, since points are independent, or combined by a [`Fold`], whose order is fixed. A kernel with [`Steps`]
+//! does so at the level around the innermost one.
 //!
 //! Values are real: complex numbers are pairs of floats, split when they are loaded and joined when they are stored. Every
 //! instruction is total and has one meaning, stated at its variant, which the interpreter implements plainly and
@@ -23,6 +24,7 @@ mod print;
 mod search;
 mod signs;
 mod split;
+mod steps;
 mod unroll;
 mod unused;
 mod verify;
@@ -32,6 +34,7 @@ pub use build::Section;
 pub use fold::{Combination, Fold};
 pub use items::ItemWork;
 pub use print::inst_text;
+pub use steps::Steps;
 pub use verify::KernelError;
 
 use crate::program::Program;
@@ -264,6 +267,8 @@ pub struct Kernel {
     pub insts: Arc<Vec<KInst>>,
     /// How the points along the innermost axis are combined; without it they are independent.
     pub fold: Option<Fold>,
+    /// The innermost loop, if the points of the one around it are the lanes of vectors.
+    pub steps: Option<Steps>,
     /// What code generators are asked for besides.
     pub wishes: Wishes,
 }
@@ -299,7 +304,7 @@ impl Kernel {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KernelArgs {
-    /// Number of points along each axis; 0 anywhere means that nothing runs.
+    /// Number of points along each axis; 0 anywhere means that nothing runs, but for the axis of [`Steps`].
     pub extents: *const u64,
     /// Address of the element at the first point.
     pub pointers: *const *mut u8,
@@ -421,6 +426,11 @@ pub trait CodeGen: Send + Sync {
     fn name(&self) -> &'static str;
     /// Makes a kernel ready to run.
     fn compile(&self, kernel: &Kernel) -> Result<Box<dyn CompiledKernel>, KernelError>;
+    /// The number of vector registers for the values of [`Steps`]; none if it does not compile kernels with
+    /// steps.
+    fn step_registers(&self) -> Option<usize> {
+        None
+    }
     /// Makes a loop program ready to run. A call gives it no extents, an address for each buffer of the
     /// caller, and a stride for each dim of each such buffer. A failed call leaves results undefined.
     fn compile_program(&self, _program: &Program) -> Result<Box<dyn CompiledKernel>, KernelError> {

@@ -1,6 +1,6 @@
 //! Kernels as text, for people.
 
-use super::{KInst, KOp, KValue, Kernel, Part};
+use super::{KInst, KOp, KValue, Kernel, Part, Steps};
 use rewright_ir::{DType, Scalar};
 use std::fmt;
 
@@ -35,8 +35,16 @@ impl fmt::Display for Kernel {
                 self.print_inst(f, inst, &indent)?;
             }
         }
-        let Some(fold) = &self.fold else { return Ok(()) };
         let list = |values: &[KValue]| values.iter().map(|v| format!("{v:?}")).collect::<Vec<_>>().join(", ");
+        if let Some(Steps { first, before, after, last, end, alike: _ }) = &self.steps {
+            let (indent, inner) = ("  ".repeat(self.axes - 1), "  ".repeat(self.axes));
+            writeln!(f, "{inner}carry {} from {} as {}", list(after), list(first), list(before))?;
+            writeln!(f, "{indent}then, with {}:", list(last))?;
+            for inst in end.clone() {
+                self.print_inst(f, inst, &indent)?;
+            }
+        }
+        let Some(fold) = &self.fold else { return Ok(()) };
         let indent = "  ".repeat(self.axes);
         writeln!(
             f,

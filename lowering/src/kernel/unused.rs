@@ -24,7 +24,8 @@ impl Kernel {
 
     /// Leaves out the instructions that nothing depends on.
     pub fn drop_unused(&mut self) {
-        let live = self.live(self.fold.iter().flat_map(Fold::given));
+        let carried = self.steps.iter().flat_map(|steps| steps.first.iter().chain(&steps.after).copied());
+        let live = self.live(self.fold.iter().flat_map(Fold::given).chain(carried));
         let mut kept = Vec::with_capacity(live.len() + 1);
         let mut count = 0;
         for &live in &live {
@@ -34,6 +35,9 @@ impl Kernel {
         kept.push(count);
         let mut live = live.into_iter();
         Arc::make_mut(&mut self.insts).retain(|_| live.next().unwrap_or(true));
+        if let Some(steps) = &mut self.steps {
+            steps.end = kept[steps.end.start]..kept[steps.end.end];
+        }
         if let Some(fold) = &mut self.fold {
             let others = [&mut fold.onward, &mut fold.alone].into_iter().flatten();
             let combining = others.map(|Combination { combine, .. }| combine);

@@ -76,7 +76,7 @@ impl Kernel {
                 return fail(problem);
             }
         }
-        match self.fold_problem() {
+        match self.fold_problem().or_else(|| self.steps_problem()) {
             Some((inst, message)) => Err(KernelError::Malformed { inst, message }),
             None => Ok(()),
         }

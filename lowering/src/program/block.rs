@@ -12,29 +12,53 @@ use super::{For, If, Linear, Location, Program, ProgramBuilder, Stmt, Trip};
 use crate::kernel::KValue;
 use rustc_hash::FxHashSet;
 
-/// The most iterations that are computed at once.
-const MOST_ITERATIONS: i64 = 8;
+/// The most iterations that are computed at once: each has addresses of its own, in general registers.
+const MOST_ITERATIONS: usize = 8;
+
+/// The groups of vectors for which iterations have carried values at least, so that a load serves several of
+/// them.
+const LEAST_GROUPS: usize = 2;
 
 /// The most scalar instructions of a body after independent iterations are jammed, and after steps of a sum
 /// are, too. Measured on an AMD EPYC (Zen 4).
 const MOST_INSTS: [usize; 2] = [16, 128];
 
 impl Program {
-    /// Unrolls and jams loops around innermost ones.
-    pub(super) fn block_registers(&mut self) {
-        for (of_steps, most) in [(false, MOST_INSTS[0]), (true, MOST_INSTS[1])] {
-            let mut b = ProgramBuilder::resume(self);
-            let body = blocked(&mut b, self, &self.body, (of_steps, most));
-            let changed = body[..] != self.body[..];
-            if changed {
-                *self = b.finish_with(self, body);
-                self.forward();
-            }
+    /// Unrolls and jams independent iterations around innermost loops. With the number of registers for the
+    /// carried values of [`Steps`](crate::kernel::Steps), these and the elements that they share fit in them.
+    pub(super) fn jam_points(&mut self, registers: Option<usize>) {
+        let fit = registers.map(|registers| (registers.saturating_sub(LEAST_GROUPS + 1) / LEAST_GROUPS).max(1));
+        let most = fit.map_or(MOST_ITERATIONS, |fit| fit.min(MOST_ITERATIONS));
+        self.jam(Kind { of_steps: false, has_steps: registers.is_some(), most, insts: MOST_INSTS[0] });
+    }
+
+    /// Unrolls and jams the steps of sums around innermost loops.
+    pub(super) fn jam_steps(&mut self) {
+        self.jam(Kind { of_steps: true, has_steps: false, most: MOST_ITERATIONS, insts: MOST_INSTS[1] });
+    }
+
+    fn jam(&mut self, kind: Kind) {
+        let mut b = ProgramBuilder::resume(self);
+        let body = blocked(&mut b, self, &self.body, kind);
+        if body[..] != self.body[..] {
+            *self = b.finish_with(self, body);
+            self.forward();
         }
     }
 }
 
-fn blocked(b: &mut ProgramBuilder, program: &Program, stmts: &[Stmt], kind: (bool, usize)) -> Vec<Stmt> {
+/// The loops that are jammed: those whose iterations are steps of a sum, or independent ones, with limits for
+/// the iterations that are computed at once, and for the scalar instructions of these.
+#[derive(Clone, Copy)]
+struct Kind {
+    of_steps: bool,
+    /// Whether kernels have steps.
+    has_steps: bool,
+    most: usize,
+    insts: usize,
+}
+
+fn blocked(b: &mut ProgramBuilder, program: &Program, stmts: &[Stmt], kind: Kind) -> Vec<Stmt> {
     let mut out = Vec::with_capacity(stmts.len());
     for stmt in stmts {
         match stmt {
@@ -57,7 +81,7 @@ fn blocked(b: &mut ProgramBuilder, program: &Program, stmts: &[Stmt], kind: (boo
 }
 
 /// How many iterations of a loop are worth computing at once.
-fn factor(program: &Program, nest: &For, (of_steps, most): (bool, usize)) -> Option<i64> {
+fn factor(program: &Program, nest: &For, Kind { of_steps, has_steps, most, insts: most_insts }: Kind) -> Option<i64> {
     let mut bodies: Vec<&For> = Vec::new();
     innermost(&nest.body, &mut bodies);
     let own = locals(&nest.body);
@@ -76,10 +100,11 @@ fn factor(program: &Program, nest: &For, (of_steps, most): (bool, usize)) -> Opt
         return None;
     }
     let extents = nest.hi.iter().filter_map(|hi| hi.clone().minus(&nest.lo).as_constant());
-    let factor = extents.fold(MOST_ITERATIONS, i64::min).min((most / insts.max(1)) as i64);
+    let factor = extents.fold(most as i64, i64::min).min((most_insts / insts.max(1)) as i64);
     let is_worth_it = factor > 1 && bodies.iter().any(shares);
-    let is_kind = || of_steps != nest.is_parallel(&program.buffers);
-    (is_worth_it && is_kind() && nest.may_jam(&program.buffers)).then(|| 1 << factor.ilog2())
+    // The lanes of vectors are not jammed.
+    let is_kind = || !(has_steps && nest.has_steps(&program.buffers)) && of_steps != nest.is_parallel(&program.buffers);
+    (is_worth_it && is_kind() && nest.may_jam(&program.buffers)).then_some(factor)
 }
 
 impl For {

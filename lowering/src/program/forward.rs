@@ -1,15 +1,16 @@
 //! Redundant loads and stores: a load of an element whose value is known becomes that value, a store that
-//! another one overwrites goes, and so do stores to local scalars that nothing loads.
+//! another one overwrites goes, and so do stores to local buffers that nothing loads.
 //!
 //! An element is known from a load or a store before it, in the same scope or in a scope around it, if no
 //! store in between may write it. So a scalar that holds a value of one iteration only leaves no trace, and
 //! the iterations of the loop are seen to be independent.
 
-use super::walk::written;
-use super::{Condition, Linear, Location, Program, Stmt, Storage};
+use super::walk::{accessed, each_stmt, written};
+use super::{Condition, Linear, Location, Program, Stmt};
 use crate::kernel::KValue;
 use crate::scalar::Elem;
 use rustc_hash::FxHashMap;
+use std::slice::from_ref;
 use std::sync::Arc;
 
 /// The values of elements.
@@ -18,25 +19,15 @@ type Known = Vec<(Location, KValue)>;
 impl Program {
     /// Removes redundant loads and stores.
     pub(super) fn forward(&mut self) {
-        let is_scalar = |buffer: &super::BufferDecl| match &buffer.storage {
-            Storage::Local { extents } => extents.is_empty(),
-            Storage::Caller { .. } => false,
-        };
-        let mut forwarder = Forwarder {
-            is_scalar: self.buffers.iter().map(is_scalar).collect(),
-            alias: FxHashMap::default(),
-            loaded: vec![false; self.buffers.len()],
-        };
+        let mut forwarder = Forwarder { alias: FxHashMap::default(), loaded: vec![false; self.buffers.len()] };
         let mut body = std::mem::take(Arc::make_mut(&mut self.body));
         forwarder.scope(&mut body, &mut Known::new());
-        remove_dead(&mut body, &|buffer| forwarder.is_scalar[buffer as usize] && !forwarder.loaded[buffer as usize]);
+        remove_dead(&mut body, &|buffer| self.is_local(buffer) && !forwarder.loaded[buffer as usize]);
         self.body = Arc::new(body);
     }
 }
 
 struct Forwarder {
-    /// Whether each buffer is a local scalar.
-    is_scalar: Vec<bool>,
     /// Loaded values, as the values that were stored.
     alias: FxHashMap<KValue, KValue>,
     /// Whether each buffer is still loaded.
@@ -103,7 +94,10 @@ impl Forwarder {
                 for (lo, hi) in &mut nest.bounds {
                     hi.iter_mut().chain([lo]).for_each(|form| *form = self.form(form));
                 }
-                nest.buffers.iter_mut().for_each(|buffer| self.location(&mut buffer.first));
+                for buffer in &mut nest.buffers {
+                    self.location(&mut buffer.first);
+                    self.loaded[buffer.first.buffer as usize] = true;
+                }
                 nest.params.iter_mut().for_each(|param| *param = self.real(*param));
             }
             Stmt::Local(_) | Stmt::Fail => {}
@@ -137,13 +131,23 @@ fn remove_overwritten(stmts: &mut Vec<Stmt>) {
             Stmt::Store(location, _) if overwritten.contains(location) => continue,
             Stmt::Store(location, _) => overwritten.push(location.clone()),
             Stmt::Load(_, location) => overwritten.retain(|other| other.is_apart_from(location, |_| 0)),
-            Stmt::Inst(_) => {}
-            _ => overwritten.clear(),
+            Stmt::Inst(_) | Stmt::Local(_) => {}
+            other => {
+                let accessed = accessed(from_ref(other));
+                overwritten.retain(|location| !accessed.contains(&location.buffer) && !fails(other));
+            }
         }
         kept.push(stmt);
     }
     kept.reverse();
     *stmts = kept;
+}
+
+/// True if a statement may end the program.
+fn fails(stmt: &Stmt) -> bool {
+    let mut fails = false;
+    each_stmt(from_ref(stmt), &mut |stmt| fails |= matches!(stmt, Stmt::Fail));
+    fails
 }
 
 /// Forgets the values of elements that statements write.

@@ -50,9 +50,9 @@ impl For {
 }
 
 impl ProgramBuilder {
-    /// Appends rounds of `factor` iterations of a loop, whose inner loops are fused, and a loop for the rest.
-    /// If it makes no difference how often an iteration runs, the last round is moved back to end with the
-    /// loop, and only a loop of less than `factor` iterations is not unrolled.
+    /// Appends rounds of `factor` iterations of a loop, whose inner loops are fused, and rounds of half as many
+    /// for the rest, and so on. If it makes no difference how often an iteration runs, the last round is moved
+    /// back to end with the loop, and only a loop of less than `factor` iterations has a rest.
     pub(super) fn unroll_and_jam(&mut self, nest: &For, factor: i64) {
         let hi = self.extreme(Binary::Min, &nest.hi);
         let extent = hi.clone().minus(&nest.lo);
@@ -82,7 +82,11 @@ impl ProgramBuilder {
             this.jam(&nest.body, &mut iterations);
         });
         if !is_whole {
-            self.push(Stmt::For(For { lo: rest, trip: Trip::Unknown, ..nest.clone() }));
+            let rest = For { lo: rest, trip: Trip::Unknown, ..nest.clone() };
+            match factor / 2 {
+                0 | 1 => self.push(Stmt::For(rest)),
+                half => self.unroll_and_jam(&rest, half),
+            }
         }
     }
 

@@ -10,17 +10,19 @@
 //! instruction is total, as in [`crate::kernel`], so instructions may be hoisted out of loops and conditions;
 //! only loads, stores and [`Stmt::Fail`] depend on the conditions around them.
 //!
-//! Each transformation is a file: `hoist`, `partition`, `forward`, `fission`, `stage`, `jam` (which `block`
-//! decides on), then `outline`, whose nests become kernels, and `expand`. [`Program::optimized`] has their
-//! order, and `docs/loop-programs.md` examples.
+//! Each transformation is a file: `hoist`, `partition`, `forward`, `fission`, `stage`, `interchange`, `fuse`,
+//! `jam` (which `block` decides on), then `outline`, whose nests become kernels, and `expand`.
+//! [`Program::optimized`] and [`Program::blocked`] have their order, and `docs/loop-programs.md` examples.
 
 mod block;
 mod build;
 mod expand;
 mod fission;
 mod forward;
+mod fuse;
 mod hoist;
 mod index;
+mod interchange;
 mod jam;
 mod linear;
 mod order;
@@ -195,7 +197,8 @@ pub enum Condition {
 }
 
 impl Program {
-    /// The program after all transformations but those of a code generator, `outline` and `expand`.
+    /// The program after all transformations but those for a code generator: [`Program::blocked`], `outline`
+    /// and `expand`.
     pub fn optimized(mut self) -> Program {
         self.hoist();
         self.partition();
@@ -204,9 +207,24 @@ impl Program {
         self.fission();
         self.hoist();
         self.stage();
-        self.block_registers();
         self.hoist();
         self
+    }
+
+    /// The program with register blocks: for a code generator that runs kernels with
+    /// [`Steps`](crate::kernel::Steps), and has this many registers for them, or one that does not.
+    pub fn blocked(&self, registers: Option<usize>) -> Program {
+        let mut program = self.clone();
+        if registers.is_some() {
+            program.interchange();
+            program.fuse();
+        }
+        program.jam_points(registers);
+        if registers.is_none() {
+            program.jam_steps();
+        }
+        program.hoist();
+        program
     }
 
     /// The rank of a buffer.

@@ -256,9 +256,30 @@ impl ProgramBuilder {
     // --- Stacks and counters -------------------------------------------------------------------------------
 
     /// Room for a stack of blocks, which have a total for each point of a tile.
-    pub fn block_stack(&mut self, group: &Group<'_>, tile: &Tile) -> GroupSlots {
+    pub fn block_stack(&mut self, accumulators: &[&Accumulator], tile: &Tile) -> GroupSlots {
         let extents: SmallVec<[u32; 3]> = [ENTRIES as u32].into_iter().chain(tile.extents()).collect();
-        group.iter().map(|(a, _)| self.slots(a, &extents)).collect()
+        accumulators.iter().map(|a| self.slots(a, &extents)).collect()
+    }
+
+    /// Joins the entry of a stack at a height with entries below it, from the top down and in place.
+    pub fn join_entries(
+        &mut self,
+        (accumulators, stack): (&[&Accumulator], &[Slots]),
+        (height, joins): (KValue, KValue),
+        tile: &Tile,
+    ) {
+        self.for_each_of(Trip::Few, Linear::default(), &[joins.into()], |this, n| {
+            let top = Linear::from(height).minus(&n);
+            this.each_point(tile, |this, at| {
+                let entry =
+                    |top: Linear| -> SmallVec<[Linear; 3]> { [top].into_iter().chain(at.iter().cloned()).collect() };
+                let (left, right) = (entry(top.clone().plus(-1)), entry(top));
+                for (a, slots) in accumulators.iter().zip(stack) {
+                    let right = this.get(slots, &right);
+                    this.join(a, (slots, &left), &right);
+                }
+            });
+        });
     }
 
     /// An empty stack of this many entries, which have this many tuples each.
@@ -304,7 +325,7 @@ impl ProgramBuilder {
     }
 
     /// The number of trailing zero bits of a positive number.
-    fn trailing_zeros(&mut self, value: KValue) -> KValue {
+    pub fn trailing_zeros(&mut self, value: KValue) -> KValue {
         let (negative, one) = (self.k.unary(Unary::Neg, value), self.int(1));
         let lowest = self.k.binary(Binary::And, value, negative);
         let below = self.k.binary(Binary::Sub, lowest, one);

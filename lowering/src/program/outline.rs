@@ -2,12 +2,16 @@
 //! run on vectors.
 //!
 //! A nest is a loop that is [`parallel`](super::parallel), or a loop that contains scalar instructions, loads
-//! and one nest; a kernel runs its outer loops in order. Its bounds are values of the scope around it, and
+//! and one nest; a kernel runs its outer loops in order. The parallel loop may have a loop in order in it,
+//! whose local scalars are the carried values of a kernel with [`Steps`]. The bounds of a nest are values of the scope around it, and
 //! each position in it is affine in its indices. Each point reads and writes one element of each array that
 //! it writes.
 
-use super::{Accumulator, Linear, Location, Nest, NestBuffer, Program, ProgramBuilder, Reduce, Slots, Stmt};
-use crate::kernel::{Binary, Buffer, Fold, KInst, KOp, KValue, Kernel, KernelBuilder, Part};
+use super::walk::each_access;
+use super::{
+    Accumulator, BufferDecl, Linear, Location, Nest, NestBuffer, Program, ProgramBuilder, Reduce, Slots, Stmt,
+};
+use crate::kernel::{Binary, Buffer, Fold, KInst, KOp, KValue, Kernel, KernelBuilder, Part, Steps};
 use crate::program::For;
 use crate::scalar::Elem;
 use rewright_ir::Scalar;
@@ -83,16 +87,22 @@ impl Outliner<'_> {
 
     /// The nest of a loop as a call of a kernel, if it is one.
     fn nest(&mut self, outermost: &For) -> Option<Nest> {
-        let nests = nest_of(outermost)?;
+        let nests = nest_of(outermost).or_else(|| stepped_nest_of(outermost))?;
         let loops: Vec<Loop> = nests.iter().map(|nest| Loop::of(nest)).collect();
         let points = loops.iter().map(Loop::known_points).try_fold(1i64, |all, n| all.checked_mul(n?));
         if points.is_some_and(|points| points < FEWEST_POINTS) {
             return None;
         }
         // A kernel runs its outer loops in order.
-        nests.last()?.is_parallel(&self.program.buffers).then_some(())?;
+        let (innermost, around) = nests.split_last()?;
+        let is_parallel = |nest: &For| nest.is_parallel(&self.program.buffers);
         let mut draft = Draft::new(self.program, loops);
-        draft.nest(&nests)?;
+        if is_parallel(innermost) {
+            draft.nest(&nests)?;
+        } else {
+            is_parallel(around.last()?).then_some(())?;
+            draft.stepped_nest(around, innermost)?;
+        }
         self.finish(draft)
     }
 
@@ -153,13 +163,47 @@ struct Draft<'a> {
     params: Vec<KValue>,
     /// The buffers of the kernel that were stored to.
     stored: Vec<u32>,
+    /// The local scalars of a point, and their values.
+    inner_scalars: FxHashSet<u32>,
+    scalars: FxHashMap<(u32, Part), KValue>,
+    /// The part of a stepped nest that is translated.
+    phase: Phase,
+    /// The carried values of steps.
+    steps: Steps,
+    /// By value of a point, the number of the carried value that passes it to steps and beyond.
+    passed: FxHashMap<KValue, usize>,
+}
+
+/// Parts of a nest.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// What has no steps, or comes before them.
+    Before,
+    /// A step.
+    Step,
+    /// What comes after the steps: from this value of the kernel on.
+    After(u32),
 }
 
 impl<'a> Draft<'a> {
     fn new(program: &'a Program, loops: Vec<Loop>) -> Self {
         let k = KernelBuilder::new(loops.len());
         let (values, buffers, params, inside) = Default::default();
-        Draft { program, loops, k, values, inside, buffers, params, stored: Vec::new() }
+        Draft {
+            program,
+            loops,
+            k,
+            values,
+            inside,
+            buffers,
+            params,
+            stored: Vec::new(),
+            inner_scalars: FxHashSet::default(),
+            scalars: FxHashMap::default(),
+            phase: Phase::Before,
+            steps: Steps::default(),
+            passed: FxHashMap::default(),
+        }
     }
 
     /// Translates a nest of loops.
@@ -171,6 +215,86 @@ impl<'a> Draft<'a> {
         }
         nests.iter().try_for_each(|nest| nest.body.iter().try_for_each(|stmt| self.stmt(stmt)))?;
         self.is_apart().then_some(())
+    }
+
+    /// Translates a nest of loops, the last of which contains a loop in order.
+    fn stepped_nest(&mut self, nests: &[&For], steps: &For) -> Option<()> {
+        for nest in nests.iter().copied().chain([steps]) {
+            let is_outer = |form: &Linear| !form.terms().iter().any(|(value, _)| self.inside.contains(value));
+            nest.hi.iter().chain([&nest.lo]).all(is_outer).then_some(())?;
+            self.define(nest.index, &nest.body);
+        }
+        let (point, around) = nests.split_last()?;
+        around.iter().try_for_each(|nest| nest.body.iter().try_for_each(|stmt| self.stmt(stmt)))?;
+        let at = point.body.iter().position(|stmt| matches!(stmt, Stmt::For(_)))?;
+        point.body[..at].iter().try_for_each(|stmt| self.stmt(stmt))?;
+        // Kernels store in steps, or after them.
+        self.stored.is_empty().then_some(())?;
+
+        // The local scalars that steps change or read.
+        let mut carried: Vec<((u32, Part), usize)> = Vec::new();
+        each_access(&steps.body, &mut |buffer, location, _| {
+            let Some(part) = location.map(|location| location.part) else { return };
+            if let Some(&first) = self.scalars.get(&(buffer, part))
+                && !carried.iter().any(|(known, _)| *known == (buffer, part))
+            {
+                carried.push(((buffer, part), self.carry(first)));
+            }
+        });
+        for &(scalar, number) in &carried {
+            self.scalars.insert(scalar, self.steps.before[number]);
+        }
+        self.phase = Phase::Step;
+        steps.body.iter().try_for_each(|stmt| self.stmt(stmt))?;
+        for &(scalar, number) in &carried {
+            self.steps.after[number] = self.scalars[&scalar];
+            self.scalars.insert(scalar, self.steps.last[number]);
+        }
+        self.phase = Phase::After(self.k.values());
+        let section = self.k.begin_section();
+        point.body[at + 1..].iter().try_for_each(|stmt| self.stmt(stmt))?;
+        self.steps.end = self.k.end_section_of(section, nests.len());
+        let is_alike = |a: &NestBuffer, b: &NestBuffer| (a.first.buffer, &a.along) == (b.first.buffer, &b.along);
+        // Vectors of elements that are not adjacent are slower than steps of single points.
+        self.buffers.iter().all(|buffer| moves_to_next(&buffer.along[nests.len() - 1])).then_some(())?;
+        let first_alike = |buffer: &NestBuffer| self.buffers.iter().position(|other| is_alike(other, buffer));
+        self.steps.alike = self.buffers.iter().filter_map(first_alike).map(|first| first as u32).collect();
+        self.k.steps(std::mem::take(&mut self.steps));
+        self.is_apart().then_some(())
+    }
+
+    /// Adds a carried value, which does not change yet.
+    fn carry(&mut self, first: KValue) -> usize {
+        let (dtype, axes) = (self.k.dtype(first), self.loops.len() as u32);
+        let before = self.k.undefined(dtype, axes);
+        self.steps.first.push(first);
+        self.steps.before.push(before);
+        self.steps.after.push(before);
+        self.steps.last.push(self.k.undefined(dtype, axes - 1));
+        self.steps.first.len() - 1
+    }
+
+    /// The value of the kernel in the part of a nest that is translated: one of a point passes the steps as a
+    /// carried value.
+    fn operand(&mut self, value: KValue) -> KValue {
+        let value = self.value(value);
+        let is_passed = match self.phase {
+            Phase::Before => false,
+            Phase::Step => true,
+            Phase::After(first) => value.0 < first && !self.steps.last.contains(&value),
+        };
+        if !is_passed || self.k.level(value) + 1 != self.loops.len() {
+            return value;
+        }
+        let number = match self.passed.get(&value) {
+            Some(&known) => known,
+            None => {
+                let number = self.carry(value);
+                self.passed.insert(value, number);
+                number
+            }
+        };
+        if self.phase == Phase::Step { self.steps.before[number] } else { self.steps.last[number] }
     }
 
     /// Translates a reduction, whose total is stored to local scalars.
@@ -251,6 +375,15 @@ impl<'a> Draft<'a> {
     fn stmt(&mut self, stmt: &Stmt) -> Option<()> {
         match stmt {
             Stmt::Inst(inst) => self.inst(inst),
+            Stmt::Load(value, location) if self.scalars.contains_key(&(location.buffer, location.part)) => {
+                self.values.insert(*value, self.scalars[&(location.buffer, location.part)]);
+                Some(())
+            }
+            Stmt::Store(location, value) if self.inner_scalars.contains(&location.buffer) => {
+                let value = self.operand(*value);
+                self.scalars.insert((location.buffer, location.part), value);
+                Some(())
+            }
             Stmt::Load(value, location) => {
                 // The kernel loads an element once, before it is stored.
                 let buffer = self.buffer(location, false)?;
@@ -260,13 +393,24 @@ impl<'a> Draft<'a> {
                 Some(())
             }
             Stmt::Store(location, value) => {
-                let value = self.value(*value);
+                let value = self.operand(*value);
                 let buffer = self.buffer(location, true)?;
+                // Steps that store one element after the other are not carried values.
+                let is_fixed = |steps: &SmallVec<[i64; 3]>| steps.iter().all(|&step| step == 0);
+                let is_refused =
+                    self.phase == Phase::Step && self.buffers[buffer as usize].along.last().is_some_and(is_fixed);
+                (!is_refused).then_some(())?;
                 self.k.store(buffer, location.part, value);
                 self.stored.push(buffer);
                 Some(())
             }
-            Stmt::For(_) | Stmt::Local(_) => Some(()),
+            Stmt::Local(buffer) => {
+                if self.program.rank(*buffer) == 0 {
+                    self.inner_scalars.insert(*buffer);
+                }
+                Some(())
+            }
+            Stmt::For(_) => Some(()),
             Stmt::If(_) | Stmt::Reduce(_) | Stmt::Combine(_) | Stmt::Nest(_) | Stmt::Fail => None,
         }
     }
@@ -275,7 +419,7 @@ impl<'a> Draft<'a> {
         if inst.results != 1 || matches!(inst.op, KOp::Reference(_) | KOp::Param(_)) {
             return None;
         }
-        let args: SmallVec<[KValue; 3]> = inst.args.iter().map(|&arg| self.value(arg)).collect();
+        let args: SmallVec<[KValue; 3]> = inst.args.iter().map(|&arg| self.operand(arg)).collect();
         self.k.set_loc(inst.loc);
         let dtype = self.program.values[inst.first.0 as usize];
         let value = match inst.op {
@@ -373,6 +517,46 @@ pub(super) fn nest_of(outermost: &For) -> Option<Vec<&For>> {
         nests.push(inner);
     }
     Some(nests)
+}
+
+impl For {
+    /// True if points of this parallel loop are lanes of a kernel with steps: it has a loop in order in it, and
+    /// accesses adjacent elements.
+    pub(super) fn has_steps(&self, buffers: &[BufferDecl]) -> bool {
+        let Some(nests) = stepped_nest_of(self).filter(|nests| nests.len() == 2) else { return false };
+        let mut is_adjacent = !nests[1].is_parallel(buffers);
+        each_access(&self.body, &mut |_, location, _| {
+            let steps = location.map(|at| at.at.iter().map(|form| form.coefficient(self.index)).collect());
+            is_adjacent &= steps.is_some_and(|steps: SmallVec<[i64; 3]>| moves_to_next(&steps));
+        });
+        is_adjacent
+    }
+}
+
+/// True if a step moves to the next element of the last dim, or nowhere.
+fn moves_to_next(steps: &[i64]) -> bool {
+    match steps.split_last() {
+        Some((&last, others)) => others.iter().all(|&step| step == 0) && (last == 0 || last == 1),
+        None => true,
+    }
+}
+
+/// The loops of a nest whose last loop is a loop in order with other statements of a point around it.
+fn stepped_nest_of(outermost: &For) -> Option<Vec<&For>> {
+    let mut nests = vec![outermost];
+    loop {
+        let nest = nests.last()?;
+        let mut loops = nest.body.iter().filter_map(|stmt| if let Stmt::For(nest) = stmt { Some(nest) } else { None });
+        let (inner, None) = (loops.next()?, loops.next()) else { return None };
+        let others = || nest.body.iter().filter(|stmt| !matches!(stmt, Stmt::For(_)));
+        let is_straight = |stmt: &Stmt| matches!(stmt, Stmt::Inst(_) | Stmt::Load(..) | Stmt::Store(..));
+        others().all(|stmt| is_straight(stmt) || matches!(stmt, Stmt::Local(_))).then_some(())?;
+        nests.push(inner);
+        if inner.body.iter().all(is_straight) {
+            return Some(nests);
+        }
+        (!others().any(|stmt| matches!(stmt, Stmt::Store(..)))).then_some(())?;
+    }
 }
 
 /// The only loop among statements that are otherwise instructions and loads; `Some(None)` if there is none,

@@ -154,7 +154,8 @@ impl Replay {
         forms.iter().map(|form| self.form(form)).collect()
     }
 
-    fn location(&self, location: &Location) -> Location {
+    /// The new location of a location.
+    pub fn location(&self, location: &Location) -> Location {
         let buffer = self.locals.get(&location.buffer).copied().unwrap_or(location.buffer);
         Location { buffer, part: location.part, at: location.at.iter().map(|form| self.form(form)).collect() }
     }

@@ -51,6 +51,15 @@ pub fn written(stmts: &[Stmt]) -> FxHashSet<u32> {
     found
 }
 
+/// The buffers that statements access.
+pub fn accessed(stmts: &[Stmt]) -> FxHashSet<u32> {
+    let mut found = FxHashSet::default();
+    each_access(stmts, &mut |buffer, _, _| {
+        found.insert(buffer);
+    });
+    found
+}
+
 /// The values that statements define.
 pub fn defined(stmts: &[Stmt]) -> FxHashSet<KValue> {
     let mut found = FxHashSet::default();

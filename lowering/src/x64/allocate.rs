@@ -45,6 +45,8 @@ pub struct Writer<'a> {
     pub schedule: Schedule,
     /// True while rounds are written whose stores go past the caches.
     pub streaming: bool,
+    /// True while steps are written: elements that are the same for all lanes are at the bases of rows.
+    pub at_bases: bool,
     /// The group of a row's last points, where the index is not theirs.
     pub masked_group: usize,
     /// Rows whose elements at a group's points are in a register.
@@ -243,7 +245,7 @@ impl Writer<'_> {
         }
         for (n, (inst, number)) in prepared.segment.insts.iter().enumerate() {
             if let Mode::Group(first) = mode {
-                file.mode = Mode::Group(first + n % prepared.groups);
+                file.mode = Mode::Group(first + prepared.turns.get(n).map_or(0, |&turn| turn as usize));
             }
             if self.marks.last().is_none_or(|(_, last)| last != number) {
                 self.marks.push((self.asm.here(), *number));

@@ -14,8 +14,10 @@ use super::nest::Places;
 use super::pieces::Pieces;
 use super::prepared::Prepared;
 use super::schedule::Schedule;
+use super::select::steps::StepSegments;
 use super::select::{Rows, Selector};
 use super::stages::Stages;
+use super::steps::Stepping;
 use super::{Level, together, unsupported};
 use crate::kernel::{CompiledKernel, Kernel, KernelArgs, KernelError, Packing};
 use std::sync::OnceLock;
@@ -48,20 +50,21 @@ impl Code {
         let mut selector = Selector::new(kernel, (&live, &sums), (&rows, &stages), schedule, &mut frame);
         let segments = selector.segments()?;
         let folded = kernel.fold.as_ref().map(|fold| selector.fold(fold)).transpose()?;
+        let stepped = kernel.steps.as_ref().map(|steps| selector.steps(steps)).transpose()?;
         let mut pool = selector.pool;
         let inner = segments.get(kernel.axes..).unwrap_or_default();
-        let calls = folded.iter().flat_map(|of| [&of.points, &of.items]).chain(inner).any(Segment::calls);
+        let calls = folded.iter().flat_map(|of| [&of.points, &of.items]).chain(inner).any(Segment::calls)
+            || stepped.as_ref().is_some_and(StepSegments::calls);
         let registers = level.values();
         let mut levels: Vec<Prepared> = segments.into_iter().map(Prepared::new).collect();
         let inner = levels.get_mut(kernel.axes..).unwrap_or_default();
-        if kernel.fold.is_none() && kernel.wishes.unroll.is_none() {
+        if kernel.fold.is_none() && kernel.steps.is_none() && kernel.wishes.unroll.is_none() {
             schedule.groups = together::groups(inner, schedule, registers);
         }
         inner.iter_mut().for_each(|inner| inner.pin_for(schedule.groups, [registers, together::MASKS]));
         let leaf = kernel.fold.as_ref().map_or(0, Folding::leaf_points);
         let pieces = Pieces::new(&rows.list, &stages, schedule, leaf);
-        let places =
-            Places::new(kernel.axes, (&rows.list, &stages.sizes), (schedule, pieces), calls, &mut frame, &mut pool);
+        let places = Places::new(kernel, (&rows.list, &stages.sizes), (schedule, pieces), calls, &mut frame, &mut pool);
         let copies = Copies::new(&rows.list, level.is_evex(), &mut pool);
         let mut bytes = pool.into_bytes();
         bytes.resize(bytes.len().next_multiple_of(64), 0);
@@ -70,6 +73,8 @@ impl Code {
         let folding = kernel.fold.as_ref().zip(folded);
         let folding =
             folding.map(|(fold, of)| Folding::new((kernel, fold), of, (&rows.list, schedule, registers), &mut frame));
+        let stepping = stepped.map(|of| Stepping::new(of, (schedule, registers), &mut frame));
+        schedule.groups = stepping.as_ref().map_or(schedule.groups, Stepping::groups);
         let masks = places.tail;
         let mut writer = Writer {
             asm,
@@ -78,6 +83,7 @@ impl Code {
             rows: &rows.list,
             schedule,
             streaming: false,
+            at_bases: false,
             masked_group: 0,
             held: Vec::new(),
             masks,
@@ -86,7 +92,7 @@ impl Code {
             cold: Cold::default(),
             copies,
         };
-        let entry = writer.kernel(kernel, &levels, folding.as_ref())? as usize;
+        let entry = writer.kernel(kernel, &levels, (folding.as_ref(), stepping.as_ref()))? as usize;
         let marks = writer.marks;
         bytes.extend(writer.asm.finish()?);
         let memory = CodeMemory::new(&bytes).map_err(|why| unsupported(format!("no memory for code: {why}")))?;
@@ -163,9 +169,10 @@ impl CompiledKernel for Code {
     }
 }
 
-/// For each instruction, whether a store depends on it, or a fold, as it is combined here.
+/// For each instruction, whether a store depends on it, a fold, as it is combined here, or a carried value.
 fn live(kernel: &Kernel) -> Vec<bool> {
     let combined = kernel.fold.iter().flat_map(|fold| fold.items.iter().chain(&fold.both));
     let onward = kernel.fold.iter().flat_map(|fold| &fold.onward).flat_map(|onward| &onward.both);
-    kernel.live(combined.chain(onward).copied())
+    let carried = kernel.steps.iter().flat_map(|steps| steps.first.iter().chain(&steps.after));
+    kernel.live(combined.chain(onward).chain(carried).copied())
 }

@@ -15,7 +15,8 @@
 //! 3. `allocate` writes a segment, choosing registers as it goes; `prepared` says when each value is used.
 //!
 //! A kernel with a [`Reference`](crate::kernel::KOp::Reference) is refused. Rows that a [`Fold`](crate::kernel::Fold) combines have loops of
-//! their own (`fold`), of which the accumulators are registers (`binding`).
+//! their own (`fold`), of which the accumulators are registers (`binding`). Kernels with [`Steps`](crate::kernel::Steps) compute groups of points of
+//! the vector axis, which run the steps with their carried values in registers (`steps`).
 
 mod ahead;
 mod allocate;
@@ -49,6 +50,7 @@ mod rows;
 mod schedule;
 mod select;
 mod stages;
+mod steps;
 mod together;
 mod tree;
 
@@ -94,6 +96,9 @@ impl CodeGen for X64 {
         kernel.verify()?;
         kernel.check_dtypes()?;
         Ok(Box::new(code::Code::new(self.level, kernel)?))
+    }
+    fn step_registers(&self) -> Option<usize> {
+        Some(self.level.values())
     }
     /// The nests of the program are kernels of this code generator; `cranelift` compiles other statements.
     fn compile_program(&self, program: &Program) -> Result<Box<dyn CompiledKernel>, KernelError> {

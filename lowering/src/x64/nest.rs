@@ -11,6 +11,7 @@ use super::pool::Pool;
 use super::prepared::Prepared;
 use super::schedule::Schedule;
 use super::select::Row;
+use super::steps::{Stepping, shifted};
 use super::unsupported;
 use crate::kernel::{Kernel, KernelArgs, KernelError, Part};
 use iced_x86::{Code, Register};
@@ -37,6 +38,10 @@ pub struct Places {
     /// For each row the address of the elements of the piece that is computed, and the register that has it, too.
     pub base_words: Vec<u32>,
     pub bases: Vec<Option<Register>>,
+    /// True if the index is a part of the addresses of elements; else it is in the bases.
+    pub indexed: bool,
+    /// For each row, whether [`OFFSET`](super::steps::OFFSET) is a part of the addresses of its elements in steps.
+    pub shifted: Vec<bool>,
     /// For each row a place for copies of the elements of a piece.
     pub copies: Vec<u32>,
     /// For each place between stages its elements in the frame, and the bytes of one.
@@ -62,10 +67,10 @@ pub struct Places {
 }
 
 impl Places {
-    /// For a kernel with so many axes, its rows and the sizes of what goes between stages; `calls` says whether its innermost loop calls
+    /// For a kernel, its rows and the sizes of what goes between stages; `calls` says whether its innermost loop calls
     /// functions.
     pub fn new(
-        axes: usize,
+        kernel: &Kernel,
         (rows, between): (&[Row], &[usize]),
         (schedule, pieces): (Schedule, Pieces),
         calls: bool,
@@ -81,13 +86,15 @@ impl Places {
         Places {
             strides: frame.place(8),
             params: frame.place(8),
-            extents: frame.words(axes),
-            counters: frame.words(axes),
+            extents: frame.words(kernel.axes),
+            counters: frame.words(kernel.axes),
             pointers: frame.words(rows.len()),
             steps: frame.words(rows.len()),
             copied: frame.words(rows.len()),
             base_words: frame.words(rows.len()),
-            bases: base_registers(rows, calls),
+            bases: base_registers(kernel, rows, calls, schedule.level.is_evex()),
+            indexed: kernel.steps.is_none(),
+            shifted: shifted(kernel, rows, calls, schedule.level.is_evex()),
             copies: rows.iter().map(|r| if r.moves { elements(frame, pieces.copied * r.size) } else { 0 }).collect(),
             between: between.iter().map(|&size| (elements(frame, pieces.points * size), size)).collect(),
             pieces,
@@ -105,13 +112,21 @@ impl Places {
     }
 }
 
-/// Registers for as many rows as there are any; those that calls leave alone, if there are calls.
-fn base_registers(rows: &[Row], calls: bool) -> Vec<Option<Register>> {
-    use Register::{R8, R9, R10, R13, R14, R15, RDI, RSI};
+/// Registers for as many rows as there are any; those that calls leave alone, if there are calls. Of a kernel with steps, for the rows that steps move
+/// along.
+fn base_registers(kernel: &Kernel, rows: &[Row], calls: bool, evex: bool) -> Vec<Option<Register>> {
+    use Register::{R8, R9, R10, R11, R13, R14, R15, RBX, RDI, RSI};
     let kept = [R13, R14, R15];
     let others = [RSI, RDI, R8, R9, R10].into_iter().filter(|_| !calls);
-    let mut free = others.chain(kept);
-    rows.iter().map(|row| if row.moves { free.next() } else { None }).collect()
+    // Those of the index. With AVX2, elements of a few bytes are copied by way of R11.
+    let steps = kernel.steps.is_some();
+    let index = [(RBX, steps), (R11, steps && evex && !calls)].into_iter().filter(|(_, free)| *free);
+    let mut free = others.chain(kept).chain(index.map(|(register, _)| register));
+    let moves = |row: &Row| match kernel.steps {
+        Some(_) => kernel.buffers[row.buffer as usize].varies[kernel.axes - 1],
+        None => row.moves,
+    };
+    rows.iter().map(|row| if moves(row) { free.next() } else { None }).collect()
 }
 
 /// The registers that a function leaves as they were, besides RBP.
@@ -123,12 +138,12 @@ impl Writer<'_> {
         &mut self,
         kernel: &Kernel,
         levels: &[Prepared],
-        folding: Option<&Folding>,
+        (folding, stepping): (Option<&Folding>, Option<&Stepping>),
     ) -> Result<u64, KernelError> {
         // The size of the frame is known when all else is written: the entry is at the end.
         let (body, exit) = (self.asm.bound(), self.asm.label());
         self.arguments(kernel, exit);
-        self.level(kernel, (levels, folding), 0)?;
+        self.level(kernel, (levels, folding, stepping), 0)?;
         if self.schedule.streams {
             // Streaming stores are ordered with nothing else: who is told that the call has ended must find what they wrote.
             self.asm.plain(Code::Sfence);
@@ -177,8 +192,10 @@ impl Writer<'_> {
         self.asm.load(rcx, field(offset_of!(KernelArgs, extents)));
         for axis in 0..kernel.axes {
             self.asm.load(rax, Mem::at(rcx, 8 * axis as i64));
-            self.asm.rr(Code::Test_rm64_r64, rax, rax);
-            self.asm.jump(Code::Je_rel32_64, exit);
+            if axis < kernel.lanes_level() as usize {
+                self.asm.rr(Code::Test_rm64_r64, rax, rax);
+                self.asm.jump(Code::Je_rel32_64, exit);
+            }
             self.asm.store(Mem::frame(self.places.extents[axis]), rax);
         }
         self.asm.load(rax, field(offset_of!(KernelArgs, params)));
@@ -199,7 +216,7 @@ impl Writer<'_> {
     /// Finds out which rows have to be copied: those whose elements are not adjacent, but for single ones. `RDX` has the strides.
     fn steps(&mut self, kernel: &Kernel) {
         let (rax, rcx, r8, r9) = (Register::RAX, Register::RCX, Register::R8, Register::R9);
-        let Some(inner) = kernel.axes.checked_sub(1) else {
+        let Some(inner) = kernel.vector_axis() else {
             for n in 0..self.rows.len() {
                 self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(self.places.copied[n]), 0);
                 self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(self.places.steps[n]), 0);
@@ -251,13 +268,16 @@ impl Writer<'_> {
     fn level(
         &mut self,
         kernel: &Kernel,
-        (levels, folding): (&[Prepared], Option<&Folding>),
+        (levels, folding, stepping): (&[Prepared], Option<&Folding>, Option<&Stepping>),
         level: usize,
     ) -> Result<(), KernelError> {
         if level == kernel.axes {
             return self.row(kernel, &levels[level..]);
         }
         self.segment(&levels[level], Mode::Uniform)?;
+        if let Some(stepping) = stepping.filter(|_| Some(level) == kernel.vector_axis()) {
+            return self.vector_points(kernel, stepping, level);
+        }
         if level + 1 == kernel.axes {
             return match folding {
                 Some(folding) => self.fold_row(folding, level),
@@ -275,7 +295,7 @@ impl Writer<'_> {
             self.asm.jump(Code::Jae_rel32_64, done);
         }
         let again = self.asm.bound();
-        self.level(kernel, (levels, folding), level + 1)?;
+        self.level(kernel, (levels, folding, stepping), level + 1)?;
         for (n, row) in self.rows.iter().enumerate() {
             if kernel.buffers[row.buffer as usize].varies[level] {
                 self.asm.load(rax, Mem::frame(self.places.strides));

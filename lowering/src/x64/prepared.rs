@@ -22,8 +22,9 @@ pub struct Prepared {
     targets: Vec<(V, u32)>,
     /// The most vectors that are in registers at once, besides those from outside, and the most masks.
     pub most_live: [usize; 2],
-    /// How many groups of a round it computes.
+    /// How many groups of a round it computes, and the group of each instruction if they are several.
     pub groups: usize,
+    pub turns: Vec<u8>,
     /// The same for several groups.
     pub together: Option<Box<Prepared>>,
 }
@@ -57,8 +58,19 @@ impl Prepared {
             _ => None,
         };
         let targets = segment.insts.iter().filter_map(target).collect();
-        let most_live = most_live(&segment, &starts);
-        Prepared { segment, starts, uses, pins: Vec::new(), inputs, targets, most_live, groups: 1, together: None }
+        let most_live = most_live(&segment, &starts, &|_| true);
+        Prepared {
+            segment,
+            starts,
+            uses,
+            pins: Vec::new(),
+            inputs,
+            targets,
+            most_live,
+            groups: 1,
+            turns: Vec::new(),
+            together: None,
+        }
     }
 
     /// The registers, one bit each, of what stays in them.
@@ -93,12 +105,23 @@ impl Prepared {
         }
     }
 
+    /// The most vectors in registers at once, besides those from outside and outputs, which replace inputs.
+    pub fn most_live_besides_outputs(&self) -> usize {
+        most_live(&self.segment, &self.starts, &|v| self.target(v).is_none())[0]
+    }
+
+    /// The same segment for several groups.
+    pub fn of_groups(&self, groups: usize) -> Prepared {
+        let (segment, turns) = together(&self.segment, groups);
+        Prepared { groups, turns, ..Prepared::new(segment) }
+    }
+
     /// The same, for so many groups a round, of which several are computed together if there are vector registers and masks for them.
     pub fn pin_for(&mut self, groups: usize, free: [usize; 2]) {
         let registers = free[0];
         match (1..=groups).rev().find(|&n| groups.is_multiple_of(n) && fit_together(self, n, free)) {
             Some(n) if n > 1 => {
-                let mut together = Prepared { groups: n, ..Prepared::new(together(&self.segment, n)) };
+                let mut together = self.of_groups(n);
                 together.pin(registers);
                 self.pins.clone_from(&together.pins);
                 self.together = Some(Box::new(together));
@@ -122,13 +145,13 @@ impl Prepared {
     }
 }
 
-/// See [`Prepared::most_live`]; `starts` counts uses.
-fn most_live(segment: &Segment, starts: &[u32]) -> [usize; 2] {
+/// See [`Prepared::most_live`]; `starts` counts uses, and only some values count.
+fn most_live(segment: &Segment, starts: &[u32], counts: &dyn Fn(V) -> bool) -> [usize; 2] {
     let kind = |info: &Info| usize::from(info.class == Class::Mask);
     let (mut live, mut most) = ([0usize; 2], [0usize; 2]);
     let mut left: Vec<u32> = starts.windows(2).map(|ends| ends[1] - ends[0]).collect();
     for (inst, _) in &segment.insts {
-        if let Some(def) = inst.def() {
+        if let Some(def) = inst.def().filter(|&v| counts(v)) {
             let kind = kind(segment.info(def));
             most[kind] = most[kind].max(live[kind] + 1);
             live[kind] += usize::from(left[def.0 as usize] > 0);
@@ -136,7 +159,7 @@ fn most_live(segment: &Segment, starts: &[u32]) -> [usize; 2] {
         for v in inst.uses() {
             left[v.0 as usize] -= 1;
             let info = segment.info(v);
-            let ends = info.origin == Origin::Computed && left[v.0 as usize] == 0;
+            let ends = info.origin == Origin::Computed && left[v.0 as usize] == 0 && counts(v);
             live[kind(info)] -= usize::from(ends);
         }
     }

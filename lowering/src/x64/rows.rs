@@ -5,6 +5,7 @@ use super::asm::{Mem, Operand};
 use super::codes::{self, Form, masked_move, masked_store};
 use super::lanes::PITCH;
 use super::machine::{Call, Uniform, Width};
+use super::steps::OFFSET;
 use super::unsupported;
 use crate::kernel::{KernelError, Part};
 use iced_x86::{Code, Register};
@@ -48,8 +49,13 @@ impl Writer<'_> {
             return Mem::at(base, (point * apart * size) as i64);
         }
         let offset = first + (self.group(mode) * self.schedule.lanes * size + half * self.schedule.lanes * lane) as i64;
-        let index = if size > MOST_SCALE { (self.double_index(), MOST_SCALE as u32) } else { (INDEX, size as u32) };
-        Mem { base, index: Some(index), offset, repeated: false }
+        let index = match size {
+            _ if self.at_bases && self.places.shifted.get(row as usize) == Some(&true) => Some((OFFSET, 1)),
+            _ if !self.places.indexed => None,
+            0..=MOST_SCALE => Some((INDEX, size as u32)),
+            _ => Some((self.double_index(), MOST_SCALE as u32)),
+        };
+        Mem { base, index, offset, repeated: false }
     }
 
     /// The register that has twice the index.
@@ -304,8 +310,17 @@ impl Writer<'_> {
             }
             Uniform::Element(row, part) => {
                 let is_second = self.is_pairs(row) && part == Part::Im;
-                self.asm.load(Register::RAX, Mem::frame(self.places.pointers[row as usize]));
-                Mem::at(Register::RAX, if is_second { size as i64 } else { 0 })
+                let offset = if is_second { size as i64 } else { 0 };
+                let base = match self.places.bases[row as usize] {
+                    Some(base) if self.at_bases => base,
+                    _ => {
+                        let words = if self.at_bases { &self.places.base_words } else { &self.places.pointers };
+                        self.asm.load(Register::RAX, Mem::frame(words[row as usize]));
+                        Register::RAX
+                    }
+                };
+                let is_shifted = self.at_bases && self.places.shifted[row as usize];
+                Mem { index: is_shifted.then_some((OFFSET, 1)), ..Mem::at(base, offset) }
             }
         };
         let code = broadcast_form(size).code(self.evex(), width);
@@ -316,7 +331,10 @@ impl Writer<'_> {
     pub fn first(&mut self, to: Register, width: Width, mode: Mode) {
         let group = self.group(mode);
         let ahead = (group * self.schedule.lanes) as i64;
-        self.asm.rm(Code::Lea_r64_m, Register::RAX, Mem::at(INDEX, ahead));
+        match self.places.indexed {
+            true => self.asm.rm(Code::Lea_r64_m, Register::RAX, Mem::at(INDEX, ahead)),
+            false => self.asm.constant(Register::RAX, ahead as u64),
+        }
         self.asm.rm(Code::Add_r64_rm64, Register::RAX, Mem::frame(self.places.start));
         if self.evex() {
             let code = match width {

@@ -92,9 +92,13 @@ fn is_store(kernel: &Kernel, number: usize) -> bool {
 impl Stages {
     /// Of a kernel, of which `live` says which instructions anything depends on.
     pub fn new(kernel: &Kernel, live: &[bool], level: Level) -> Stages {
-        let inner = |n: usize| kernel.level(&kernel.insts[n]) as usize == kernel.axes && !kernel.is_of_fold(n);
+        let is_own = |n: usize| !kernel.is_of_fold(n) && !kernel.is_after_steps(n);
+        let inner = |n: usize| kernel.level(&kernel.insts[n]) as usize == kernel.axes && is_own(n);
         let mut insts: Vec<usize> = (0..kernel.insts.len()).filter(|&n| live[n] && inner(n)).collect();
         let places = vec![None; kernel.values.len()];
+        if kernel.steps.is_some() {
+            return Stages { list: vec![insts], places, ..Stages::default() };
+        }
         if kernel.fold.is_some() || kernel.axes == 0 {
             if !insts.iter().any(|&n| is_store(kernel, n)) {
                 reorder(kernel, &mut insts, level);

@@ -42,33 +42,61 @@ pub fn groups(stages: &[Prepared], schedule: Schedule, registers: usize) -> usiz
     all.or((most >= 2 && stages.iter().any(|stage| fit(stage, 2))).then_some(2)).unwrap_or(schedule.groups)
 }
 
-/// A segment for so many groups, whose instructions take turns. What comes from outside is the same for all of them, and keeps its name; what a group is given and gives is numbered
-/// after that of the group before.
-pub fn together(segment: &Segment, groups: usize) -> Segment {
+/// A segment for so many groups, whose instructions take turns, and the group of each instruction. What comes from outside, and what is the same for all
+/// groups, is there once; what a group is given and gives is numbered after that of the group before.
+pub fn together(segment: &Segment, groups: usize) -> (Segment, Vec<u8>) {
     let mut all = Segment { insts: Vec::with_capacity(segment.insts.len() * groups), infos: segment.infos.clone() };
     let places = places(segment);
+    let shared = shared(segment);
     // By group after the first one, what each value is there.
     let mut names: Vec<V> = Vec::with_capacity(segment.infos.len() * (groups - 1));
     for group in 1..groups as u32 {
         for (v, info) in (0..).map(V).zip(&segment.infos) {
             names.push(match info.origin {
-                Origin::Computed => all.fresh(info.class, info.origin),
+                Origin::Computed if !shared[v.0 as usize] => all.fresh(info.class, info.origin),
                 Origin::Input(number) => all.fresh(info.class, Origin::Input(number + group * places)),
                 _ => v,
             });
         }
     }
+    let mut turns = Vec::with_capacity(segment.insts.len() * groups);
     for (inst, number) in &segment.insts {
         all.insts.push((inst.clone(), *number));
-        for (group, names) in (1..).zip(names.chunks(segment.infos.len())) {
+        turns.push(0);
+        if inst.def().is_some_and(|v| shared[v.0 as usize]) {
+            continue;
+        }
+        for (group, names) in (1..).zip(names.chunks(segment.infos.len().max(1))) {
             let mut inst = inst.renamed(|v| names[v.0 as usize]);
             if let Inst::Output { number, .. } = &mut inst {
                 *number += group * places;
             }
             all.insts.push((inst, *number));
+            turns.push(group as u8);
         }
     }
-    all
+    (all, turns)
+}
+
+/// Whether each computed value is the same for all groups.
+fn shared(segment: &Segment) -> Vec<bool> {
+    let mut shared = vec![false; segment.infos.len()];
+    for (inst, _) in &segment.insts {
+        let is_shared = |v: &V| match segment.info(*v).origin {
+            Origin::Computed => shared[v.0 as usize],
+            Origin::Input(_) => false,
+            Origin::Pool { .. } | Origin::Home(_) => true,
+        };
+        let same = match inst {
+            Inst::Broadcast { .. } => true,
+            Inst::Op(op) => op.row.is_none() && inst.uses().iter().all(is_shared),
+            _ => false,
+        };
+        if let Some(v) = inst.def().filter(|_| same) {
+            shared[v.0 as usize] = true;
+        }
+    }
+    shared
 }
 
 /// How many values a group is given, or gives, whichever are more.
@@ -125,7 +153,7 @@ mod tests {
     #[test]
     fn instructions_take_turns_and_share_what_is_outside() {
         let one = sums(20, 0);
-        let three = together(&one, 3);
+        let (three, _) = together(&one, 3);
         assert_eq!(three.insts.len(), 3 * one.insts.len());
         for (turns, (own, _)) in three.insts.chunks(3).zip(&one.insts) {
             assert!(turns.iter().all(|(inst, _)| std::mem::discriminant(inst) == std::mem::discriminant(own)));
@@ -149,7 +177,7 @@ mod tests {
         for (number, src) in (0..).zip([sum, given[1]]) {
             one.insts.push((Inst::Output { number, src, size: 8 }, 0));
         }
-        let three = Prepared::new(together(&one, 3));
+        let three = Prepared::new(together(&one, 3).0);
         assert_eq!(three.inputs.len(), 6);
         let gives = |(inst, _): &(Inst, u32)| match inst {
             Inst::Output { number, src, .. } => Some((*number as usize, *src)),

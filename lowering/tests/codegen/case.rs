@@ -204,7 +204,10 @@ impl<'a> Prepared<'a> {
 
     /// Allocates and fills the memory of one buffer.
     fn allocate(&mut self, buffer: &Buffer, layout: &Layout, random: &mut Random) {
-        let extents = &self.call.extents;
+        // An element for each point, whatever the extents of other axes are.
+        let own =
+            self.call.extents.iter().zip(&buffer.varies).map(|(&extent, varies)| if *varies { extent } else { 1 });
+        let extents = &own.collect::<Vec<u64>>();
         let (low, high) = reach(layout, extents);
         let size = buffer.dtype.size();
         let len = (high - low) as usize + size;

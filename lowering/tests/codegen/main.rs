@@ -10,6 +10,7 @@ mod ops;
 mod pairs;
 mod random;
 mod signs;
+mod steps;
 #[cfg(target_arch = "x86_64")]
 mod x64;
 
@@ -90,6 +91,7 @@ pub fn same(kernel: &Kernel, calls: impl IntoIterator<Item = Call>) {
     let compiled: Vec<_> = TESTED
         .iter()
         .filter(|tested| (tested.references || !refers) && (tested.folds || kernel.fold.is_none()))
+        .filter(|tested| kernel.steps.is_none() || tested.generator.step_registers().is_some())
         .map(|tested| (tested.what, compile(&*tested.generator, tested.wishes)))
         .collect();
     for call in calls {

@@ -4,7 +4,9 @@ use super::super::Strided;
 use super::super::bind::{Extents, broadcast};
 use super::contraction::{is_worth_tiling, shared_axis};
 use super::{Checks, Variant};
-use rewright_ir::expr::{Affine, AxisKind, Body, BodyOp, IndexExpr, Init, Mode, Out, Source, Write, extent_sources};
+use rewright_ir::expr::{
+    Affine, AxisKind, Body, BodyOp, IndexExpr, Init, Mode, Order, Out, Source, Write, extent_sources,
+};
 use rewright_ir::{ArrayExpr, Dim, Name, Scalar};
 use smallvec::SmallVec;
 
@@ -48,9 +50,11 @@ pub fn bind(expr: &ArrayExpr, args: &[Strided<'_>], symbols: &dyn Fn(Name) -> Op
     let outermost = parallel.map_or((0, 0), |(_, &range)| range);
     let extent = |axis: usize| binder.ranges.get(axis).map_or(0, |(lo, hi)| hi.saturating_sub(*lo).max(0) as u64);
     let reduced = expr.axes.iter().position(|axis| axis.kind == AxisKind::Reduce);
-    let tiles_rows =
-        shared_axis(expr).zip(reduced).is_some_and(|(row, step)| is_worth_tiling(extent(row), extent(step)));
-    Some(ProgramSpace { points, outermost, variant: Variant { checks: binder.checks, tiles_rows }, results })
+    let shared = shared_axis(expr).zip(reduced);
+    let tiles_rows = shared.is_some_and(|(row, step)| is_worth_tiling(expr, args, (extent(row), extent(step))));
+    let one_block = shared.is_some_and(|(_, step)| extent(step) <= Order::BLOCK as u64);
+    let variant = Variant { checks: binder.checks, tiles_rows, one_block };
+    Some(ProgramSpace { points, outermost, variant, results })
 }
 
 struct Binder<'a> {

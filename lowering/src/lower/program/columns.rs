@@ -19,9 +19,10 @@
 use super::contraction::shared_axis;
 use super::reduction::{Reducer, Start};
 use super::{ProgramLowering, axes_of};
-use crate::kernel::{Binary, KValue, Part};
+use crate::kernel::{Binary, KValue, Part, Unary};
 use crate::lower::NotLowered;
-use crate::program::{Accumulator, Condition, ENTRIES, Linear, ProgramBuilder, Slots, Span, Tile, Trip};
+use crate::program::{Accumulator, Condition, ENTRIES, Linear, ProgramBuilder, Slots, Span, Tile, Trip, Tuple};
+use crate::scalar::Elem;
 use rewright_ir::ArrayExpr;
 use rewright_ir::expr::{AxisKind, Order, Write};
 use smallvec::SmallVec;
@@ -29,11 +30,11 @@ use std::ops::Range;
 use std::slice::from_ref;
 
 /// The most columns of a tile, and the most bytes of the totals and the stack of a row of a tile.
-const MOST_COLUMNS: usize = 256;
+const MOST_COLUMNS: usize = 240;
 const MOST_BYTES: usize = 128 << 10;
 
 /// The rows of a tile, which share a staged copy. Totals of more rows would leave the cache.
-const ROWS: u32 = 128;
+const ROWS: u32 = 256;
 
 /// A loop over a parallel axis.
 pub(super) struct AxisLoop {
@@ -52,12 +53,24 @@ struct Columns<'e> {
     expr: &'e ArrayExpr,
     reducers: &'e [Reducer<'e>],
     totals: Vec<Slots>,
+    /// The entry of the totals that is computed, if they are a stack.
+    entry: Option<Linear>,
     /// The axes of the tile, the last axis last.
     axes: Vec<usize>,
     tile: Tile,
 }
 
 impl Columns<'_> {
+    /// How tuples are combined.
+    fn accumulators(&self) -> Vec<&Accumulator> {
+        self.reducers.iter().map(|reducer| &reducer.accumulator).collect()
+    }
+
+    /// The position of a total, given its place in the tile.
+    fn place(&self, at: &[Linear]) -> SmallVec<[Linear; 3]> {
+        self.entry.iter().chain(at).cloned().collect()
+    }
+
     /// How tuples are combined, and the totals.
     fn group(&self) -> Vec<(&Accumulator, &Slots)> {
         self.reducers.iter().map(|reducer| &reducer.accumulator).zip(&self.totals).collect()
@@ -92,7 +105,7 @@ impl ProgramLowering<'_> {
             return self.tiles(&loops, Vec::new(), |this, tile| this.columns(expr, reducers, tile));
         }
         let has_blocks = axes_of(expr, AxisKind::Reduce, 0).len() == 1 && reducers[0].order != Order::Sequential;
-        let shared = shared_axis(expr).filter(|_| self.tiles_rows && has_blocks);
+        let shared = shared_axis(expr).filter(|_| self.variant.tiles_rows && has_blocks);
         // Columns outermost, rows innermost.
         loops.rotate_right(1);
         if let Some(at) = loops.iter().position(|nest| Some(nest.axis) == shared) {
@@ -139,60 +152,134 @@ impl ProgramLowering<'_> {
     ) -> Result<(), NotLowered> {
         let (axes, spans): (Vec<usize>, SmallVec<[Span; 2]>) = spans.into_iter().unzip();
         let tile = Tile { spans };
-        let totals = reducers.iter().map(|r| self.b.slots(&r.accumulator, &tile.extents())).collect();
-        let columns = Columns { expr, reducers, totals, axes, tile };
-        self.each_point(&columns, |this, at| {
-            let each = reducers.iter().zip(&columns.totals);
-            each.into_iter().try_for_each(|(reducer, total)| this.start(expr, reducer, total, at))
-        })?;
+        let mut columns = Columns { expr, reducers, totals: Vec::new(), entry: None, axes, tile };
         let reduced = axes_of(expr, AxisKind::Reduce, 0);
         match (reducers.iter().all(|r| r.order == Order::Sequential), &reduced[..]) {
-            (true, _) => self.nest(expr, &reduced, 0, |this| this.step(&columns))?,
-            (false, &[along]) => self.blocks_along(&columns, along)?,
-            (false, _) => self.counted_blocks(&columns, &reduced)?,
+            (false, &[along]) => self.blocks_along(&mut columns, along)?,
+            (is_sequential, _) => {
+                columns.totals = self.totals(&columns);
+                self.begin_block(&columns, None)?;
+                match is_sequential {
+                    true => self.nest(expr, &reduced, 0, |this| this.step(&columns))?,
+                    false => self.counted_blocks(&columns, &reduced)?,
+                }
+            }
         }
         self.each_point(&columns, |this, at| {
+            let at = &columns.place(at)[..];
             let values = columns.totals.iter().flat_map(|total| this.b.get(total, at).values).collect();
             let values = this.finished(expr, &[], values)?;
             this.write_all(expr, values)
         })
     }
 
-    /// The points along one reduce axis, block by block.
-    fn blocks_along(&mut self, columns: &Columns<'_>, along: usize) -> Result<(), NotLowered> {
+    /// The points along one reduce axis, block by block. The total of a block is computed in the entry of the
+    /// stack where it stays, and joined with the entries before it in place. The first entry has the result.
+    fn blocks_along(&mut self, columns: &mut Columns<'_>, along: usize) -> Result<(), NotLowered> {
         let (lo, hi) = self.bounds(columns.expr, along, 0);
-        let (group, tile, block) = (&columns.group()[..], &columns.tile, Order::BLOCK as i64);
+        let block = Order::BLOCK as i64;
         let count = self.b.ceil_div(&hi.clone().minus(&lo), block);
-        // The last block is joined with those before it at the end.
-        let pushed = self.b.extreme(Binary::Max, [&count.clone().plus(-1), &Linear::default()]);
-        let blocks = (pushed.as_constant() != Some(0)).then(|| self.b.block_stack(group, tile));
-        self.for_each(Linear::default(), &[count], |this, number| {
-            let first = lo.clone().plus_scaled(&number, block);
-            let rows = 0..columns.axes.len() - 1;
-            let indices = this.open(columns, rows.clone());
-            let index = this.b.open_loop();
-            this.axes[along] = index.into();
-            let ended = this.step(columns);
-            this.b.close_loop(index, Trip::NotEmpty, first.clone(), &[hi, first.plus(block)]);
-            this.close(columns, rows, indices);
-            let Some(blocks) = &blocks else { return ended };
-            let (number, pushed) = (this.b.value(&number.plus(1)), this.b.value(&pushed));
-            let is_last = this.b.cx().lt(pushed, number);
-            let push = |b: &mut ProgramBuilder| b.push_totals(group, blocks, number, tile);
-            this.b.when(Condition::Value(is_last), |_| {}, push);
-            ended
-        })?;
-        if let Some(blocks) = &blocks {
-            let pushed = self.b.value(&pushed);
-            self.b.join_all(group, blocks, pushed, tile);
+        if self.variant.one_block || count.as_constant().is_some_and(|count| count <= 1) {
+            columns.totals = self.totals(columns);
+            self.begin_block(columns, None)?;
+            let known = lo.clone().plus(block);
+            let end = if count.as_constant().is_some() { vec![hi] } else { vec![hi, known] };
+            return self.block(columns, (along, Trip::Unknown), lo, &end);
         }
+        columns.totals = self.b.block_stack(&columns.accumulators(), &columns.tile);
+        columns.entry = Some(Linear::default());
+        if count.as_constant().is_none() {
+            let is_empty = Condition::NotNegative(SmallVec::from_iter([Linear::default().minus(&count)]));
+            self.when_all(vec![is_empty], |this| this.begin_block(columns, None))?;
+        }
+        self.for_each(Linear::default(), from_ref(&count), |this, number| {
+            let number = this.b.value(&number);
+            let height = this.b.k.unary(Unary::PopCount, number);
+            columns.entry = Some(height.into());
+            this.begin_block(columns, Some(number))?;
+            let first = lo.clone().plus_term(number, block);
+            this.block(columns, (along, Trip::NotEmpty), first.clone(), &[hi, first.plus(block)])?;
+            let (next, count) = (this.b.value(&Linear::from(number).plus(1)), this.b.value(&count));
+            let is_last = this.b.cx().eq(next, count);
+            let full = this.b.trailing_zeros(next);
+            let joins = this.b.k.select(is_last, height, full);
+            this.b.join_entries((&columns.accumulators(), &columns.totals), (height, joins), &columns.tile);
+            Ok(())
+        })?;
+        columns.entry = Some(Linear::default());
         Ok(())
+    }
+
+    /// The totals of a tile.
+    fn totals(&mut self, columns: &Columns<'_>) -> Vec<Slots> {
+        let extents = columns.tile.extents();
+        columns.reducers.iter().map(|r| self.b.slots(&r.accumulator, &extents)).collect()
+    }
+
+    /// Sets the totals of a tile to the start of the reduction, or, at a block with another number than 0, to
+    /// the neutral element.
+    fn begin_block(&mut self, columns: &Columns<'_>, number: Option<KValue>) -> Result<(), NotLowered> {
+        let start = |this: &mut Self| {
+            this.each_point(columns, |this, at| {
+                let at = columns.place(at);
+                let each = columns.reducers.iter().zip(&columns.totals);
+                each.into_iter().try_for_each(|(reducer, total)| this.start(columns.expr, reducer, total, &at))
+            })
+        };
+        let Some(number) = number else { return start(self) };
+        let is_first = self.b.is_zero(number);
+        if columns.reducers.iter().any(|r| !matches!(r.start, Start::Values(_))) {
+            return self.when(is_first, start, |this| {
+                this.each_point(columns, |this, at| {
+                    let at = columns.place(at);
+                    let each = columns.reducers.iter().zip(&columns.totals);
+                    each.for_each(|(reducer, total)| this.b.clear(&reducer.accumulator, total, &at));
+                    Ok(())
+                })
+            });
+        }
+        let Condition::Value(is_first) = is_first else { return Ok(()) };
+        let mut starts: Vec<Vec<Elem>> = Vec::new();
+        for reducer in columns.reducers {
+            let Start::Values(values) = &reducer.start else { continue };
+            let neutral = reducer.accumulator.neutral.iter().flatten();
+            let pairs = values.iter().zip(neutral).map(|(&value, &neutral)| {
+                let (value, neutral) = (self.cx().constant(value), self.cx().constant(neutral));
+                self.cx().select(is_first, value, neutral)
+            });
+            starts.push(pairs.collect());
+        }
+        self.each_point(columns, |this, at| {
+            let at = columns.place(at);
+            for (total, values) in columns.totals.iter().zip(&starts) {
+                this.b.set(total, &at, &Tuple { values: values.clone(), flag: None });
+            }
+            Ok(())
+        })
+    }
+
+    /// The points of a block, row by row of the tile.
+    fn block(
+        &mut self,
+        columns: &Columns<'_>,
+        (along, trip): (usize, Trip),
+        first: Linear,
+        end: &[Linear],
+    ) -> Result<(), NotLowered> {
+        let rows = 0..columns.axes.len() - 1;
+        let indices = self.open(columns, rows.clone());
+        let index = self.b.open_loop();
+        self.axes[along] = index.into();
+        let ended = self.step(columns);
+        self.b.close_loop(index, trip, first, end);
+        self.close(columns, rows, indices);
+        ended
     }
 
     /// The points along several reduce axes; a counter says where a block ends.
     fn counted_blocks(&mut self, columns: &Columns<'_>, reduced: &[usize]) -> Result<(), NotLowered> {
         let (group, tile) = (&columns.group()[..], &columns.tile);
-        let (blocks, steps) = (self.b.block_stack(group, tile), self.b.counter());
+        let (blocks, steps) = (self.b.block_stack(&columns.accumulators(), tile), self.b.counter());
         self.nest(columns.expr, reduced, 0, |this| {
             this.step(columns)?;
             let count = this.b.count(steps);
@@ -217,6 +304,7 @@ impl ProgramLowering<'_> {
         let last = columns.axes.len() - 1..columns.axes.len();
         let indices = self.open(columns, last.clone());
         let ended = self.admitted(columns, |this, at| {
+            let at = &columns.place(at)[..];
             let group: Vec<_> =
                 columns.reducers.iter().zip(&columns.totals).map(|(r, total)| (r, total, None)).collect();
             this.point(columns.expr, &[], &group, |this, tuples| {

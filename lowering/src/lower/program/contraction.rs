@@ -4,6 +4,7 @@
 //! Their loop programs compute several rows at once, so each element is loaded once for all of them. A kernel
 //! computes one row after the other, but a call of it costs less.
 
+use crate::lower::Strided;
 use rewright_ir::ArrayExpr;
 use rewright_ir::expr::{Affine, AxisKind, IndexExpr, Operand, Order, Source};
 
@@ -21,9 +22,28 @@ pub fn is_worth_a_program(points: u64) -> bool {
 }
 
 /// True if tiles of rows are worth it for a contraction with these extents along the shared axis and the
-/// reduce axis: elements are copied once for each tile.
-pub fn is_worth_tiling(rows: u64, steps: u64) -> bool {
-    rows >= LEAST_ROWS && steps >= Order::BLOCK as u64
+/// reduce axis: shared elements are copied once for each tile. They are always worth it if shared elements
+/// are not adjacent along the last axis, since vectors of the copy are.
+pub fn is_worth_tiling(expr: &ArrayExpr, args: &[Strided<'_>], (rows, steps): (u64, u64)) -> bool {
+    let is_large = rows >= LEAST_ROWS && steps >= Order::BLOCK as u64;
+    let is_shared = |operand: &&Operand| shared_axis(expr).is_some_and(|axis| !moves(operand, axis as u32));
+    is_large || expr.operands.iter().filter(is_shared).any(|operand| is_scattered(expr, operand, args))
+}
+
+/// True if the last axis moves along another dim of an operand than the one with the least stride.
+fn is_scattered(expr: &ArrayExpr, operand: &Operand, args: &[Strided<'_>]) -> bool {
+    let Source::Array(arg) = operand.source else { return false };
+    let (Some(arg), last) = (args.get(arg as usize), expr.axes.len() as u32 - 1) else { return false };
+    let stride = |dim: usize| match (arg.shape.get(dim), arg.strides.get(dim)) {
+        (Some(2..), Some(stride)) => Some(stride.unsigned_abs()),
+        _ => None,
+    };
+    let least = (0..operand.index.len()).filter_map(stride).min();
+    let along_last = |dim: &usize| match &operand.index[*dim].expr {
+        IndexExpr::Affine(form) => form.axes().iter().any(|&(axis, _)| axis == last),
+        _ => false,
+    };
+    (0..operand.index.len()).filter(along_last).any(|dim| stride(dim) > least)
 }
 
 /// True if an expression is a contraction whose reduce axes are outside of the last parallel axis.

@@ -50,6 +50,8 @@ pub struct Variant {
     pub checks: Checks,
     /// Whether contractions have tiles of rows, which share staged elements.
     pub tiles_rows: bool,
+    /// Whether the points along the only reduce axis of a contraction are one block of the order.
+    pub one_block: bool,
 }
 
 /// A loop program, and the meaning of its parameters and buffers.
@@ -112,10 +114,10 @@ pub fn lower_program(expr: &ArrayExpr, args: &[Type], variant: Variant) -> Resul
         b: ProgramBuilder::new(),
         args,
         checks: variant.checks,
+        variant,
         params: IndexMap::new(),
         buffers: IndexMap::new(),
         axes: Vec::new(),
-        tiles_rows: variant.tiles_rows,
     };
     let sliced = lowering.whole(expr)?;
     let ProgramLowering { b, params, buffers, .. } = lowering;
@@ -134,8 +136,7 @@ struct ProgramLowering<'a> {
     buffers: IndexMap<ProgramBuffer, u32>,
     /// The index along each axis in scope, those of enclosing expressions first.
     axes: Vec<Linear>,
-    /// Whether contractions have tiles of rows.
-    tiles_rows: bool,
+    variant: Variant,
 }
 
 /// The values that a body can name besides its own.

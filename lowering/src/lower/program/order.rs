@@ -42,7 +42,8 @@ impl ProgramLowering<'_> {
             return self.row(expr, captures, tree, &row, group);
         }
         let totals: Vec<(&Accumulator, &Slots)> = group.iter().map(|(r, total, _)| (&r.accumulator, *total)).collect();
-        let blocks = self.b.block_stack(&totals, &Tile::default());
+        let accumulators: Vec<&Accumulator> = totals.iter().map(|(a, _)| *a).collect();
+        let blocks = self.b.block_stack(&accumulators, &Tile::default());
         let rows = self.b.counter();
         self.nest(expr, &outer, first, |this| {
             if row.is_empty() {

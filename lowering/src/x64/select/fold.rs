@@ -149,7 +149,7 @@ impl Selector<'_> {
     }
 
     /// Values that the segment is given.
-    fn inputs(&mut self, accumulators: &[Accumulator], values: &[KValue], first: u32) {
+    pub(super) fn inputs(&mut self, accumulators: &[Accumulator], values: &[KValue], first: u32) {
         for ((number, value), accumulator) in (first..).zip(values).zip(accumulators) {
             let v = self.seg.fresh(accumulator.class, Origin::Input(number));
             self.vals.set(*value, accumulator.val(v));

@@ -19,6 +19,7 @@ mod integer;
 mod pairs;
 mod parts;
 mod row;
+pub mod steps;
 mod widths;
 
 use super::bytes::ByteSums;
@@ -117,15 +118,20 @@ impl<'a> Selector<'a> {
         for (n, inst) in kernel.insts.iter().enumerate().filter(|(n, _)| live[*n]) {
             (0..inst.results).for_each(|r| made_by[(inst.first.0 + r) as usize] = n as u32);
             let after = kernel.fold.as_ref().is_some_and(|fold| fold.after.contains(&n));
+            let level = if kernel.is_after_steps(n) { kernel.lanes_level() } else { kernel.level(inst) };
             for a in &inst.args {
                 uses[a.0 as usize] += 1;
                 // What follows a row runs inside of one loop less, but by itself.
-                leaves[a.0 as usize] |= after || kernel.values[a.0 as usize].level < kernel.level(inst);
+                leaves[a.0 as usize] |= after || kernel.values[a.0 as usize].level < level;
             }
         }
         for (item, right) in kernel.fold.iter().flat_map(|fold| fold.items.iter().zip(&fold.right)) {
             uses[item.0 as usize] += uses[right.0 as usize].max(1);
             leaves[item.0 as usize] |= (kernel.values[item.0 as usize].level as usize) < kernel.axes;
+        }
+        for value in kernel.steps.iter().flat_map(|steps| steps.first.iter().chain(&steps.after)) {
+            uses[value.0 as usize] += 1;
+            leaves[value.0 as usize] |= kernel.values[value.0 as usize].level < kernel.lanes_level();
         }
         let mut deferred = defer::deferred(kernel, &made_by, &uses, &leaves);
         // What another stage uses is computed in its own.
@@ -164,11 +170,12 @@ impl<'a> Selector<'a> {
     /// The code of all levels, the outermost first; the innermost is one of each stage, but for points that are combined.
     pub fn segments(&mut self) -> Result<Vec<Segment>, KernelError> {
         let axes = self.kernel.axes;
-        let mut levels = vec![Vec::new(); axes];
+        let mut levels = vec![Vec::new(); self.kernel.lanes_level() as usize];
         for (n, inst) in self.kernel.insts.iter().enumerate().filter(|(n, _)| self.live[*n]) {
-            let level = self.kernel.level(inst) as usize;
-            if level < axes && !self.kernel.is_of_fold(n) {
-                levels[level].push(n);
+            if let Some(list) = levels.get_mut(self.kernel.level(inst) as usize)
+                && !self.kernel.is_of_fold(n)
+            {
+                list.push(n);
             }
         }
         let mut segments = Vec::with_capacity(axes + self.stages.list.len());
@@ -178,6 +185,9 @@ impl<'a> Selector<'a> {
             segments.push(self.end());
         }
         for stage in &self.stages.list {
+            if self.kernel.steps.is_some() {
+                break;
+            }
             if self.kernel.fold.is_some() {
                 self.inner.clone_from(stage);
                 continue;
@@ -217,7 +227,7 @@ impl<'a> Selector<'a> {
     }
 
     fn is_inner(&self) -> bool {
-        self.level == self.kernel.axes
+        self.level >= self.kernel.lanes_level() as usize
     }
     fn evex(&self) -> bool {
         self.schedule.level.is_evex()
@@ -251,8 +261,7 @@ impl<'a> Selector<'a> {
             KOp::Index(axis) => self.index(*axis)?,
             KOp::Load(buffer, part) => {
                 let row = self.rows.of(*buffer, *part)?;
-                let varies = self.kernel.buffers[*buffer as usize].varies.last().copied().unwrap_or(false);
-                if self.is_inner() && varies {
+                if self.is_inner() {
                     self.waiting.push(inst.first);
                     return Ok(None);
                 }
@@ -361,7 +370,9 @@ impl<'a> Selector<'a> {
             }
             (Some(KOp::Load(buffer, part)), None) if self.is_inner() => {
                 let row = self.rows.of(*buffer, *part)?;
-                if self.rows.list[row as usize].pairs {
+                if !self.varies(*buffer) {
+                    self.uniform(Uniform::Element(row, *part), dtype)?
+                } else if self.rows.list[row as usize].pairs {
                     Val::Lanes(self.part(row, *part))
                 } else {
                     let dst = self.fresh(dtype.size());
@@ -403,7 +414,7 @@ impl<'a> Selector<'a> {
             return Ok(None);
         }
         match self.made_by(value) {
-            Some(KOp::Load(buffer, part)) if !self.kernel.dtype(value).is_bool() => {
+            Some(KOp::Load(buffer, part)) if !self.kernel.dtype(value).is_bool() && self.varies(*buffer) => {
                 let row = self.rows.of(*buffer, *part)?;
                 Ok(Some(row).filter(|&row| !self.rows.list[row as usize].pairs))
             }
@@ -419,6 +430,11 @@ impl<'a> Selector<'a> {
             self.waiting.retain(|waiting| *waiting != own);
         }
         Ok(row)
+    }
+
+    /// True if a buffer has an element for each point of the vector axis.
+    fn varies(&self, buffer: u32) -> bool {
+        self.kernel.vector_axis().is_some_and(|axis| self.kernel.buffers[buffer as usize].varies[axis])
     }
 
     /// The value that one stands for, if it does.
@@ -452,7 +468,7 @@ impl<'a> Selector<'a> {
     }
 
     fn index(&mut self, axis: u32) -> Result<Val, KernelError> {
-        if (axis as usize) + 1 < self.kernel.axes || !self.is_inner() {
+        if Some(axis as usize) != self.kernel.vector_axis() || !self.is_inner() {
             return self.uniform(Uniform::Counter(axis), DType::I64);
         }
         let first = self.fresh(8);

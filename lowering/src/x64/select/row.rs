@@ -53,7 +53,7 @@ impl Rows {
             // Both parts of pairs are the row of the first one.
             let part = if pairs { Part::Re } else { part };
             let n = *rows.known.entry((buffer, part)).or_insert_with(|| {
-                let moves = b.varies.last().copied().unwrap_or(false);
+                let moves = kernel.vector_axis().is_some_and(|axis| b.varies[axis]);
                 let size = if pairs { b.dtype.size() } else { b.dtype.real().size() };
                 let crosses = kernel.axes.checked_sub(2).is_some_and(|level| b.varies[level]);
                 list.push(Row { buffer, part, size, pairs, loaded: false, stored: false, moves, crosses });

@@ -1,0 +1,251 @@
+//! The loops of a kernel with steps: rounds of groups of points of the vector axis, and for each round the
+//! steps, with the carried values of all groups in registers.
+//!
+//! The groups of a round share what is the same for all points, as the elements of the left operand of a
+//! product of matrices: each is loaded once for all groups. There are as many groups as registers have room
+//! for ([`Stepping::new`]). The last points are computed under a mask; so are all points, one by one, if
+//! their elements are not adjacent in some buffer.
+
+use super::allocate::{Mode, Writer};
+use super::asm::Mem;
+use super::binding::{Binding, Spot};
+use super::frame::Frame;
+use super::machine::Class;
+use super::nest::stride_offset;
+use super::prepared::Prepared;
+use super::row_loop::{LIMIT, REMAINING};
+use super::schedule::Schedule;
+use super::select::Row;
+use super::select::fold::Accumulator;
+use super::select::steps::StepSegments;
+use crate::kernel::{KOp, Kernel, KernelError};
+use iced_x86::{Code, Register};
+
+/// How far the steps have moved along the rows that [`shifted`] says, in bytes.
+pub const OFFSET: Register = Register::RCX;
+
+/// The most groups of a round.
+const MOST_GROUPS: usize = 4;
+
+/// The mask registers for carried values; other masks are those of a step, and of the last points.
+const MASKS: usize = 3;
+
+/// The code of steps, and the places of carried values.
+pub struct Stepping {
+    before: Prepared,
+    step: Prepared,
+    /// One step of all groups of a round.
+    round: Prepared,
+    end: Prepared,
+    groups: usize,
+    /// For each group the places of the carried values.
+    spots: Vec<Vec<Spot>>,
+    /// The vector and mask registers of carried values.
+    reserved: [u32; 2],
+    /// The number of points that are left, in the frame.
+    left: u32,
+}
+
+impl Stepping {
+    /// Decides on the number of groups: the most for which all carried values and those of a step are in
+    /// registers.
+    pub fn new(of: StepSegments, (schedule, registers): (Schedule, usize), frame: &mut Frame) -> Stepping {
+        let StepSegments { carried, before, step, end } = of;
+        let [before, mut step, end] = [before, step, end].map(Prepared::new);
+        let is_mask = |carried: &&Accumulator| carried.class == Class::Mask;
+        let masks = carried.iter().filter(is_mask).count();
+        let vectors = carried.len() - masks;
+        let most = MOST_GROUPS.min(schedule.most_groups());
+        let fits = |round: &Prepared, groups: usize| {
+            round.most_live_besides_outputs() + groups * vectors <= registers && groups * masks <= MASKS
+        };
+        let (mut groups, mut round) = (1, step.of_groups(1));
+        for more in 2..=most {
+            let larger = step.of_groups(more);
+            if step.segment.clobbers() || !fits(&larger, more) {
+                break;
+            }
+            (groups, round) = (more, larger);
+        }
+        // The last registers; K7 is the mask of the last points. Values without a register are in the frame.
+        let live = round.most_live_besides_outputs().max(before.most_live[0]).max(end.most_live[0]);
+        // Those in the frame are loaded for their use.
+        let loaded = if fits(&round, groups) { 0 } else { 2 };
+        let least = [(live + loaded).min(registers), 7 - MASKS];
+        let mut next = [registers, 7];
+        let mut reserved = [0; 2];
+        let clobbers = step.segment.clobbers() || before.segment.clobbers() || end.segment.clobbers();
+        let mut spot = |carried: &Accumulator| {
+            let (file, bytes) = match carried.class {
+                Class::Vector(width) => (0, width.bytes()),
+                Class::Mask => (1, 8),
+            };
+            if clobbers || next[file] <= least[file] {
+                return Spot::Frame(frame.place(bytes));
+            }
+            next[file] -= 1;
+            reserved[file] |= 1 << next[file];
+            Spot::Register(next[file] as u8)
+        };
+        let spots = (0..groups).map(|_| carried.iter().map(&mut spot).collect()).collect();
+        step.pin(next[0]);
+        round.pin(next[0]);
+        Stepping { before, step, round, end, groups, spots, reserved, left: frame.place(8) }
+    }
+
+    /// The points of a round.
+    pub fn groups(&self) -> usize {
+        self.groups
+    }
+
+    /// The places of this many groups.
+    fn binding(&self, groups: usize, [takes, gives]: [bool; 2]) -> Binding {
+        let spots = |wanted: bool| match wanted {
+            true => self.spots[..groups].concat(),
+            false => Vec::new(),
+        };
+        Binding { inputs: spots(takes), outputs: spots(gives), reserved: self.reserved, merge: false }
+    }
+
+    /// The places of one group.
+    fn binding_of(&self, group: usize, [takes, gives]: [bool; 2]) -> Binding {
+        let spots = |wanted: bool| if wanted { self.spots[group].clone() } else { Vec::new() };
+        Binding { inputs: spots(takes), outputs: spots(gives), reserved: self.reserved, merge: false }
+    }
+}
+
+/// For each row, whether it is one of those that move alike from step to step: they share an offset.
+pub fn shifted(kernel: &Kernel, rows: &[Row], calls: bool, evex: bool) -> Vec<bool> {
+    let alike = |row: &Row| {
+        let steps = kernel.steps.as_ref()?;
+        kernel.buffers[row.buffer as usize].varies[kernel.axes - 1].then(|| steps.alike[row.buffer as usize])
+    };
+    // With AVX2, elements of a few bytes are copied by way of the register.
+    let has_register = !calls && (evex || rows.iter().all(|row| row.size >= 4));
+    let count = |first: u32| rows.iter().filter(|row| alike(row) == Some(first)).count();
+    let most = rows.iter().filter_map(alike).max_by_key(|&first| (count(first), std::cmp::Reverse(first)));
+    let most = most.filter(|&first| has_register && count(first) > 1);
+    rows.iter().map(|row| most.is_some() && alike(row) == most).collect()
+}
+
+impl Writer<'_> {
+    /// The points of the vector axis.
+    pub fn vector_points(&mut self, kernel: &Kernel, of: &Stepping, axis: usize) -> Result<(), KernelError> {
+        let (rax, rcx) = (Register::RAX, REMAINING);
+        let (left, lanes) = (Mem::frame(of.left), self.schedule.lanes);
+        let points = (of.groups * lanes) as i32;
+        let [again, part, masked, on, done] = std::array::from_fn(|_| self.asm.label());
+        self.asm.load(rax, Mem::frame(self.places.extents[axis]));
+        self.asm.store(left, rax);
+        self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(self.places.start), 0);
+        self.asm.bind(again);
+        self.asm.load(rcx, left);
+        self.asm.rr(Code::Test_rm64_r64, rcx, rcx);
+        self.asm.jump(Code::Je_rel32_64, done);
+        self.bases_of_points();
+        self.asm.mi(Code::Cmp_rm64_imm8, Mem::frame(self.places.at_once), 0);
+        self.asm.jump(Code::Jne_rel32_64, part);
+        self.asm.constant(rcx, 1);
+        self.asm.jump(Code::Jmp_rel32_64, masked);
+        self.asm.bind(part);
+        self.asm.ri(Code::Cmp_rm64_imm32, rcx, points);
+        let few = self.asm.label();
+        self.asm.jump(Code::Jb_rel32_64, few);
+        for group in 0..of.groups {
+            self.bound_segment(&of.before, Mode::Group(group), &of.binding_of(group, [false, true]))?;
+        }
+        self.steps_of(kernel, &of.round, Mode::Group(0), &of.binding(of.groups, [true, true]))?;
+        for group in 0..of.groups {
+            self.bound_segment(&of.end, Mode::Group(group), &of.binding_of(group, [true, false]))?;
+        }
+        self.asm.constant(rcx, points as u64);
+        self.asm.jump(Code::Jmp_rel32_64, on);
+        self.asm.bind(few);
+        self.asm.constant(rax, lanes as u64);
+        self.asm.rr(Code::Cmp_r64_rm64, rcx, rax);
+        self.asm.rr(Code::Cmova_r64_rm64, rcx, rax);
+        self.asm.bind(masked);
+        self.mask();
+        self.bound_segment(&of.before, Mode::Masked, &of.binding_of(0, [false, true]))?;
+        self.steps_of(kernel, &of.step, Mode::Masked, &of.binding_of(0, [true, true]))?;
+        self.bound_segment(&of.end, Mode::Masked, &of.binding_of(0, [true, false]))?;
+        self.asm.load(rcx, Mem::frame(self.places.remaining));
+        self.asm.bind(on);
+        self.asm.mr(Code::Sub_rm64_r64, left, rcx);
+        self.asm.mr(Code::Add_rm64_r64, Mem::frame(self.places.start), rcx);
+        self.move_pointers(kernel, axis, Code::Add_rm64_r64);
+        self.asm.jump(Code::Jmp_rel32_64, again);
+        self.asm.bind(done);
+        // Back to the first point.
+        self.asm.load(rcx, Mem::frame(self.places.extents[axis]));
+        self.move_pointers(kernel, axis, Code::Sub_rm64_r64);
+        Ok(())
+    }
+
+    /// The addresses of the elements of the first point of a round.
+    fn bases_of_points(&mut self) {
+        for n in 0..self.rows.len() {
+            let base = self.places.bases[n].unwrap_or(Register::RAX);
+            self.asm.load(base, Mem::frame(self.places.pointers[n]));
+            self.asm.store(Mem::frame(self.places.base_words[n]), base);
+        }
+    }
+
+    /// Moves the pointers of rows along an axis, by as many points as RCX says. Changes RAX and RDX.
+    fn move_pointers(&mut self, kernel: &Kernel, axis: usize, by: Code) {
+        let (rax, rcx, rdx) = (Register::RAX, Register::RCX, Register::RDX);
+        self.asm.load(rdx, Mem::frame(self.places.strides));
+        for (n, row) in self.rows.iter().enumerate() {
+            if kernel.buffers[row.buffer as usize].varies[axis] {
+                self.asm.load(rax, Mem::at(rdx, stride_offset(kernel, row.buffer, axis)));
+                self.asm.rr(Code::Imul_r64_rm64, rax, rcx);
+                self.asm.mr(by, Mem::frame(self.places.pointers[n]), rax);
+            }
+        }
+    }
+
+    /// The steps of a round. Leaves `base_words` at the first step.
+    fn steps_of(&mut self, kernel: &Kernel, step: &Prepared, mode: Mode, binding: &Binding) -> Result<(), KernelError> {
+        let rax = Register::RAX;
+        let axis = kernel.axes - 1;
+        let (again, done) = (self.asm.label(), self.asm.label());
+        let counts = kernel.insts.iter().any(|inst| inst.op == KOp::Index(axis as u32));
+        let counter = Mem::frame(self.places.counters[axis]);
+        self.asm.load(LIMIT, Mem::frame(self.places.extents[axis]));
+        self.asm.rr(Code::Test_rm64_r64, LIMIT, LIMIT);
+        self.asm.jump(Code::Je_rel32_64, done);
+        if counts {
+            self.asm.mi(Code::Mov_rm64_imm32, counter, 0);
+        }
+        self.load_pins(step)?;
+        self.asm.rr(Code::Xor_r32_rm32, Register::ECX, Register::ECX);
+        self.asm.bind(again);
+        self.at_bases = true;
+        self.bound_segment(step, mode, binding)?;
+        self.at_bases = false;
+        let varies = |row: &Row| kernel.buffers[row.buffer as usize].varies[axis];
+        self.asm.load(rax, Mem::frame(self.places.strides));
+        if let Some(n) = self.places.shifted.iter().position(|&shifted| shifted) {
+            self.asm.rm(Code::Add_r64_rm64, OFFSET, Mem::at(rax, stride_offset(kernel, self.rows[n].buffer, axis)));
+        }
+        for (n, row) in self.rows.iter().enumerate().filter(|(n, row)| varies(row) && !self.places.shifted[*n]) {
+            let stride = Mem::at(rax, stride_offset(kernel, row.buffer, axis));
+            match self.places.bases[n] {
+                Some(base) => self.asm.rm(Code::Add_r64_rm64, base, stride),
+                None => {
+                    self.asm.load(Register::RDX, stride);
+                    self.asm.mr(Code::Add_rm64_r64, Mem::frame(self.places.base_words[n]), Register::RDX);
+                }
+            }
+        }
+        if counts {
+            self.asm.load(rax, counter);
+            self.asm.r(Code::Inc_rm64, rax);
+            self.asm.store(counter, rax);
+        }
+        self.asm.r(Code::Dec_rm64, LIMIT);
+        self.asm.jump(Code::Jne_rel32_64, again);
+        self.asm.bind(done);
+        Ok(())
+    }
+}
