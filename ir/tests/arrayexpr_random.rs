@@ -41,6 +41,18 @@ entry:
   ret %0
 }
 ",
+    "func @f(%a: f64[?, ?], %b: f64[?], %p: i64[?]) -> f64[?, ?], f64[?, ?] {
+entry:
+  %0, %1 = arrayexpr [k: scan 2, r: reduce 3, j: 3] where r <= k + j (x = %a[k, j], y = %b[clamp(k - r)]) {
+    t0 = mul x, y
+    yield t0, x
+  } reduce (sum f64) init 0.5 reduce (max f64) init first finish (s0, s1) {
+    u0 = add s0, k
+    yield u0, s1
+  } into ([k, j], [j, 1 - k] fill 0.0) : f64[2, 3], f64[3, 2]
+  ret %0, %1
+}
+",
 ];
 
 struct Random(fastrand::Rng);
@@ -132,7 +144,12 @@ impl Random {
             }
             2 => {
                 let at = self.below(expr.axes.len());
-                expr.axes[at].kind = self.of(&[AxisKind::Parallel, AxisKind::Reduce]);
+                expr.axes[at].kind = self.of(&[
+                    AxisKind::Parallel,
+                    AxisKind::Reduce,
+                    AxisKind::Scan { exclusive: false },
+                    AxisKind::Scan { exclusive: true },
+                ]);
             }
             3 => {
                 let by = self.int();

@@ -192,7 +192,7 @@ fn examples_of_the_page_are_read() {
         parts.filter_map(|p| p.split("```").next()).map(str::to_string).collect()
     };
     let (texts, trees) = (blocks("ir"), blocks("ron"));
-    assert_eq!((texts.len(), trees.len()), (3, 1));
+    assert_eq!((texts.len(), trees.len()), (4, 1));
     texts.iter().for_each(|text| drop(same(text)));
     let module = from_ron(&trees[0], "ir.md").unwrap_or_else(|e| panic!("{}", e.render(false)));
     same(&module.to_string());

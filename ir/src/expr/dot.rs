@@ -21,9 +21,10 @@ pub(crate) fn total([a, b]: [Scalar; 2]) -> [Scalar; 2] {
     [multiply_add(a, b, nothing), Scalar::one(a.dtype())]
 }
 
-/// Combines two pairs of factors of one dtype.
+/// Combines two pairs of factors of one dtype. A total on the left is not multiplied by its 1, which would
+/// lose the infinite parts of complex numbers.
 pub(crate) fn combine([a, b]: [Scalar; 2], [c, d]: [Scalar; 2]) -> [Scalar; 2] {
-    let [sum, one] = total([a, b]);
+    let [sum, one] = if b == Scalar::one(b.dtype()) { [a, b] } else { total([a, b]) };
     [multiply_add(c, d, sum), one]
 }
 
@@ -72,6 +73,15 @@ mod tests {
         for (x, y) in [(0.1, 0.2), (-0.0, -0.0), (0.0, -0.0), (f64::INFINITY, 1.0)] {
             assert_eq!(combine(one(x), one(y))[0].bits(), Scalar::F64(x + y).bits());
         }
+    }
+
+    #[test]
+    fn complex_totals_keep_infinite_parts_and_signs_of_zeros() {
+        let z = |re, im| Scalar::C128(Complex { re, im });
+        let nothing = [z(0.0, 0.0), z(1.0, 0.0)];
+        assert_eq!(combine([z(2.0, f64::INFINITY), z(1.0, 0.0)], nothing)[0], z(2.0, f64::INFINITY));
+        let [sum, _] = combine([z(-0.0, -1.0), z(1.0, 0.0)], [z(-0.0, 0.0), z(1.0, 1.0)]);
+        assert_eq!(sum.bits(), z(-0.0, -1.0).bits());
     }
 
     #[test]

@@ -18,10 +18,14 @@
 //! body computes scalars. Without reduce axes these scalars are the results at that point. Otherwise monoids
 //! combine them along the reduce axes, and the `finish` body computes the results.
 //!
-//! A guard condition that names no reduce axis says at which points of the parallel axes results exist.
-//! Other conditions say which points are combined. Points are combined in the order of [`Fold`], whose rows
-//! are the reduce axes after the last parallel axis. Results are arrays, of rank 0 if they have no dims;
-//! results of a nested expression are scalars.
+//! One axis may be a scan axis: `[i: n, k: scan m]`. Each of its points has results, those of the *running
+//! total*, which combines all points up to this one. The total of an exclusive scan (`k: scan exclusive m`)
+//! combines the points before this one.
+//!
+//! A guard condition that names no reduce axis says at which points of the other axes results exist, and a
+//! scan skips the points without results. Other conditions say which points are combined. Points are combined
+//! in the order of [`Fold`], whose rows are the reduce axes after the last axis of another kind. Results are
+//! arrays, of rank 0 if they have no dims; results of a nested expression are scalars.
 
 mod affine;
 mod args;
@@ -51,13 +55,31 @@ use crate::scalar::Scalar;
 use crate::types::Dim;
 use serde::{Deserialize, Serialize};
 
-/// Whether an axis is parallel or reduced.
+/// Whether an axis is parallel, reduced or scanned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum AxisKind {
     /// Points along it are independent.
     Parallel,
     /// Points along it are combined by the reductions.
     Reduce,
+    /// Points along it are combined by the reductions, in sequence, and each has results. At most one axis of
+    /// an expression.
+    Scan {
+        /// Whether the results at a point are those of the points before it; else its own value is combined
+        /// first.
+        exclusive: bool,
+    },
+}
+
+impl AxisKind {
+    /// True unless the axis is reduced: results have a value for each point along it.
+    pub fn has_results(self) -> bool {
+        self != AxisKind::Reduce
+    }
+    /// True for a scan axis.
+    pub fn is_scan(self) -> bool {
+        matches!(self, AxisKind::Scan { .. })
+    }
 }
 
 /// An axis of the index space: `lo <= index < hi`.
@@ -71,7 +93,7 @@ pub struct Axis {
     /// One past the last; `None` (`?` in text) is the NumPy broadcast of the extents of operand dims that
     /// are indexed by just this axis (`lo` is then 0).
     pub hi: Option<SymExpr>,
-    /// Parallel or reduce.
+    /// Parallel, reduce or scan.
     pub kind: AxisKind,
 }
 
@@ -281,12 +303,12 @@ pub enum Init {
     Values(Vec<Scalar>),
     /// The elements of these operands of the instruction, one for each accumulator. They have the shape of
     /// the result of the same number (the last one if there are fewer), and are read where that result is
-    /// written.
+    /// written. Not along a scan axis.
     Existing(Vec<u32>),
 }
 
-/// One reduction over all reduce axes. It consumes as many consecutive yields of the body as it has
-/// accumulators.
+/// One reduction over all reduce axes and the scan axis. It consumes as many consecutive yields of the body as
+/// it has accumulators.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reduction {
@@ -315,7 +337,7 @@ pub struct Reduction {
 pub enum Write {
     /// The map is injective; checked before anything runs.
     Unique,
-    /// The last point, in row-major order of the axes, wins.
+    /// The last point wins: in row-major order of the parallel axes, then along the scan axis.
     LastWins,
     /// Combined by this monoid, onto the fill.
     Combine(Monoid),
@@ -329,7 +351,7 @@ pub struct Out {
     pub dtype: DType,
     /// Dims of the result.
     pub dims: Vec<Dim>,
-    /// One position for each dim, over the parallel axes; a point outside is an error.
+    /// One position for each dim, over the parallel axes and the scan axis; a point outside is an error.
     pub index: Vec<IndexExpr>,
     /// The value of elements that no point writes; required unless every element is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -352,11 +374,11 @@ pub struct ArrayExpr {
     pub operands: Vec<Operand>,
     /// The scalar computation at each point.
     pub body: Body,
-    /// How yields combine along reduce axes; empty if there are none.
+    /// How yields combine along reduce axes and the scan axis; empty if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reductions: Vec<Reduction>,
-    /// The computation on the accumulators ([`BodyRef::Acc`], those of all reductions in order), the
-    /// parallel axes, and the operands whose positions depend on no reduce axis. `None` yields the
+    /// The computation on the accumulators ([`BodyRef::Acc`], those of all reductions in order), all axes
+    /// but reduce axes, and the operands whose positions depend on no reduce axis. `None` yields the
     /// accumulators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<Body>,
@@ -368,6 +390,14 @@ pub struct ArrayExpr {
 }
 
 impl ArrayExpr {
+    /// The number of the scan axis, and whether the scan is exclusive.
+    pub fn scan(&self) -> Option<(usize, bool)> {
+        self.axes.iter().enumerate().find_map(|(number, axis)| match axis.kind {
+            AxisKind::Scan { exclusive } => Some((number, exclusive)),
+            _ => None,
+        })
+    }
+
     /// The operand, if the expression only copies elements: each element of the one result, whose extents
     /// are those of the axes, is an element of the operand. A guard may leave out elements.
     pub fn only_reads(&self) -> Option<&Operand> {

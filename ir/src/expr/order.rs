@@ -11,6 +11,11 @@
 //! and of a tree of blocks; NumPy sums columns sequentially unless they are contiguous. If several rows of
 //! several elements reduce to one result, an element goes through the additions of its row and then those of
 //! the rows.
+//!
+//! The points of a scan axis are combined in sequence, from first to last, whatever the monoid: the value at
+//! each point depends on all before it. So a running sum has the bits of NumPy's `cumsum`, takes linear time,
+//! and has its rounding errors, which are those of a sequential sum. If there are reduce axes, too, the total
+//! of the points at one index of the scan axis is combined in the order above, from nothing, and then joined.
 
 use super::{ArrayExpr, AxisKind, BodyRef, Combine, Monoid, Reduction};
 use crate::dtype::DType;
@@ -98,10 +103,10 @@ impl Reduction {
 impl ArrayExpr {
     /// For each reduction, whether all orders give the same bits. This holds for integers and bools. It also
     /// holds for the first of equal extrema if every element has a distinct position: the index along the
-    /// only reduce axis.
+    /// only axis whose points are combined.
     pub fn any_order(&self) -> impl Iterator<Item = bool> {
-        let mut reduced = (0..).zip(&self.axes).filter(|(_, axis)| axis.kind == AxisKind::Reduce);
-        let only = reduced.next().filter(|_| reduced.next().is_none()).map(|(number, _)| BodyRef::Axis(number));
+        let mut combined = (0..).zip(&self.axes).filter(|(_, axis)| axis.kind != AxisKind::Parallel);
+        let only = combined.next().filter(|_| combined.next().is_none()).map(|(number, _)| BodyRef::Axis(number));
         let mut yields = self.body.yields.iter();
         self.reductions.iter().map(move |reduction| {
             let position = yields.by_ref().take(reduction.accumulators.len()).nth(1);
@@ -117,7 +122,7 @@ impl ArrayExpr {
     /// The orders of the reductions whose bits depend on the order. If rows are single points, all trees are
     /// the same, and each order keeps the first of equal extrema.
     pub fn orders(&self) -> impl Iterator<Item = Order> {
-        let points = self.axes.last().is_some_and(|axis| axis.kind == AxisKind::Parallel);
+        let points = self.axes.last().is_some_and(|axis| axis.kind.has_results());
         let bound =
             self.reductions.iter().zip(self.any_order()).filter(|(_, any)| !any).map(|(reduction, _)| reduction);
         let extremum = |reduction: &Reduction| matches!(reduction.combine, Combine::Builtin(Monoid::Min | Monoid::Max));

@@ -103,7 +103,7 @@ impl ExprVerifier<'_> {
         }
         let mut finish_scope = scope.clone();
         for (i, axis) in expr.axes.iter().enumerate() {
-            finish_scope.axes[outer.axes.len() + i].1 = axis.kind == AxisKind::Parallel;
+            finish_scope.axes[outer.axes.len() + i].1 = axis.kind.has_results();
         }
         let yields = self.body(&expr.body, expr, &scope, &[], BodyKind::Body);
         let yields = self.reductions(expr, yields, &finish_scope);
@@ -119,8 +119,11 @@ impl ExprVerifier<'_> {
     }
 
     fn axis(&mut self, expr: &ArrayExpr, axis: &Axis, number: usize, outer: &NameScope) {
-        if outer.captures.is_some() && axis.kind == AxisKind::Parallel {
-            self.problem(format!("axis `{}` of a nested expression must be a reduce axis", axis.name));
+        if outer.captures.is_some() && axis.kind.has_results() {
+            self.problem(format!(
+                "axis `{}` of a nested expression must be a reduce axis, as its results are scalars",
+                axis.name
+            ));
         }
         if axis.hi.is_some() {
             return;
@@ -344,18 +347,25 @@ impl ExprVerifier<'_> {
     /// Checks the reductions and the `finish` body; returns the dtypes of the values that the results
     /// receive.
     fn reductions(&mut self, expr: &ArrayExpr, yields: Vec<Option<DType>>, scope: &NameScope) -> Vec<Option<DType>> {
-        let reduces = expr.axes.iter().any(|a| a.kind == AxisKind::Reduce);
+        let combines = expr.axes.iter().any(|a| a.kind != AxisKind::Parallel);
+        if expr.axes.iter().filter(|a| a.kind.is_scan()).count() > 1 {
+            self.problem("there are several scan axes; an expression has at most one");
+        }
         if expr.reductions.is_empty() {
-            if reduces {
+            if expr.axes.iter().any(|a| a.kind == AxisKind::Reduce) {
                 self.problem("there are reduce axes, and nothing says how points along them combine");
+            }
+            if let Some((axis, _)) = expr.scan() {
+                let name = expr.axes[axis].name;
+                self.problem(format!("nothing says how points along the scan axis `{name}` combine"));
             }
             if expr.finish.is_some() {
                 self.problem("there is a finisher, and nothing that it finishes");
             }
             return yields;
         }
-        if !reduces {
-            self.problem("there are reductions, and no reduce axis");
+        if !combines {
+            self.problem("there are reductions, and no reduce axis and no scan axis");
         }
         let accs: Vec<DType> = expr.accumulators().collect();
         if accs.len() != yields.len() {
@@ -364,6 +374,9 @@ impl ExprVerifier<'_> {
         let mut first = 0;
         for reduction in &expr.reductions {
             self.reduction(reduction, expr, first, scope);
+            if let Some((axis, exclusive)) = expr.scan() {
+                self.scanned(reduction, expr.axes[axis].name, exclusive);
+            }
             first += reduction.accumulators.len();
         }
         match &expr.finish {
@@ -432,6 +445,21 @@ impl ExprVerifier<'_> {
         }
     }
 
+    /// Checks the start of a reduction along a scan axis.
+    fn scanned(&mut self, reduction: &Reduction, axis: Name, exclusive: bool) {
+        match &reduction.init {
+            Init::Existing(_) => self.problem(format!(
+                "accumulators can't start from existing elements along the scan axis `{axis}`, as each point has a \
+                 result; a finisher can combine them"
+            )),
+            _ if exclusive && reduction.initial_values().is_none() => self.problem(format!(
+                "the exclusive scan along `{axis}` has no value at its first point: it needs an initial value, or a \
+                 monoid with an identity"
+            )),
+            _ => {}
+        }
+    }
+
     fn existing(&mut self, arg: u32, accumulator: usize, expr: &ArrayExpr, scope: &NameScope) {
         let rank = existing_out(expr, accumulator).map(|out| out.dims.len());
         match self.args.get(arg as usize) {
@@ -493,7 +521,7 @@ impl ExprVerifier<'_> {
                 .hi
                 .as_ref()
                 .is_some_and(|hi| hi.terms() == axis.lo.terms() && hi.constant.saturating_sub(axis.lo.constant) <= 1);
-            let counts = axis.kind == AxisKind::Parallel && !guarded && !single;
+            let counts = axis.kind.has_results() && !guarded && !single;
             if counts && !out.index.iter().any(|p| depends(p, &uses)) {
                 self.problem(format!("{what} is written at one place by all points along axis `{}`", axis.name));
             }

@@ -172,7 +172,7 @@ impl<'a> Parser<'a> {
         Ok(PExpr { axes, guard, operands, body, reductions, finish, outs, types, loc, captures })
     }
 
-    /// `[i: n, k: reduce 1..m]`.
+    /// `[i: n, k: reduce 1..m, l: scan exclusive m]`.
     fn axes(&mut self, cx: &mut ExprCx<'_, 'a>) -> Parsed<Vec<Axis>> {
         self.expect(TokenKind::LBracket, "`[` and the axes")?;
         let axes = self.list(TokenKind::RBracket, "`,` or `]`", |p| {
@@ -188,19 +188,10 @@ impl<'a> Parser<'a> {
     }
 
     fn axis(&mut self, name: Name) -> Parsed<Axis> {
-        // A symbol of that name would precede an operator, or the end of the axis.
-        let bound_follows = matches!(
-            self.ahead(1).kind,
-            TokenKind::Ident
-                | TokenKind::Str
-                | TokenKind::Int
-                | TokenKind::Minus
-                | TokenKind::LParen
-                | TokenKind::Question
-        );
-        let kind = if self.is_word("reduce") && bound_follows {
-            self.bump();
+        let kind = if self.eat_before_bound("reduce") {
             AxisKind::Reduce
+        } else if self.eat_before_bound("scan") {
+            AxisKind::Scan { exclusive: self.eat_before_bound("exclusive") }
         } else {
             AxisKind::Parallel
         };
@@ -213,6 +204,21 @@ impl<'a> Parser<'a> {
         }
         let hi = if self.eat(TokenKind::Question) { None } else { Some(self.bound()?) };
         Ok(Axis { name, lo: first, hi, kind })
+    }
+
+    /// Takes a word before the bound of an axis. A symbol of that name would precede an operator, or the end
+    /// of the axis.
+    fn eat_before_bound(&mut self, word: &str) -> bool {
+        let bound_follows = matches!(
+            self.ahead(1).kind,
+            TokenKind::Ident
+                | TokenKind::Str
+                | TokenKind::Int
+                | TokenKind::Minus
+                | TokenKind::LParen
+                | TokenKind::Question
+        );
+        bound_follows && self.eat_word(word)
     }
 
     /// `x = %a[i]`, `x: f32 = %a[i]`, `c = 2.0`, and `x = t0` in a nested expression.
@@ -432,8 +438,8 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The positions of a result with one dim for each parallel axis, in order.
-pub(super) fn parallel_index(axes: &[Axis], first: usize) -> Vec<IndexExpr> {
-    let numbered = axes.iter().enumerate().filter(|(_, a)| a.kind == AxisKind::Parallel);
+/// The positions of a result with one dim for each parallel axis and the scan axis, in order.
+pub(super) fn result_index(axes: &[Axis], first: usize) -> Vec<IndexExpr> {
+    let numbered = axes.iter().enumerate().filter(|(_, a)| a.kind.has_results());
     numbered.map(|(i, _)| IndexExpr::Affine(Affine::axis((first + i) as u32))).collect()
 }

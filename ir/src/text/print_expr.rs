@@ -1,6 +1,6 @@
 //! Printing of `arrayexpr`.
 
-use super::expr::parallel_index;
+use super::expr::result_index;
 use super::expr_index::default_mode;
 use super::lexer::is_plain_name;
 use super::names::{Uniquifier, write_name};
@@ -405,7 +405,7 @@ impl ExprWriter<'_> {
     }
 
     fn outs(&self, expr: &ArrayExpr, outer_axes: usize, nested: bool, out: &mut String) {
-        let parallel = parallel_index(&expr.axes, outer_axes);
+        let parallel = result_index(&expr.axes, outer_axes);
         let simple = |o: &Out| o.write == OutWrite::Unique && o.fill.is_none() && o.index == parallel;
         if !expr.outs.iter().all(simple) {
             out.push_str(" into (");

@@ -6,13 +6,19 @@ use crate::expr::{Axis, AxisKind, SymExpr};
 use crate::name::Name;
 use std::fmt::Write;
 
-/// Writes an axis: `k: reduce 1..m`.
+/// The words before the bounds of an axis.
+const AXIS_WORDS: [&str; 3] = ["reduce", "scan", "exclusive"];
+
+/// Writes an axis: `k: reduce 1..m`, `k: scan exclusive m`.
 pub(super) fn write_axis(axis: &Axis, name: Name, out: &mut String) {
     write_name(name, out);
     out.push_str(": ");
-    if axis.kind == AxisKind::Reduce {
-        out.push_str("reduce ");
-    }
+    out.push_str(match axis.kind {
+        AxisKind::Parallel => "",
+        AxisKind::Reduce => "reduce ",
+        AxisKind::Scan { exclusive: false } => "scan ",
+        AxisKind::Scan { exclusive: true } => "scan exclusive ",
+    });
     if axis.lo != SymExpr::default() {
         bound(&axis.lo).write(out);
         out.push_str("..");
@@ -46,7 +52,7 @@ impl Terms {
         self.constant = form.constant;
         for &(symbol, c) in form.terms() {
             let mut text = String::new();
-            if axes.contains(&symbol) || symbol == "reduce" {
+            if axes.contains(&symbol) || AXIS_WORDS.contains(&&*symbol) {
                 escape(&symbol, &mut text);
             } else {
                 write_name(symbol, &mut text);

@@ -1,6 +1,6 @@
 //! Resolution of the syntax of an `arrayexpr`: chooses the dtypes of operands, bodies and numbers.
 
-use super::expr::parallel_index;
+use super::expr::result_index;
 use super::expr_ast::{
     PBody, PBodyInst, PBodyOp, PCombine, PExpr, PInit, PMode, PNumber, POut, PRead, PReduction, PRef,
 };
@@ -11,8 +11,8 @@ use crate::diag::{Diagnostic, Diagnostics};
 use crate::dtype::DType;
 use crate::error::TypeError;
 use crate::expr::{
-    ArrayExpr, AxisKind, Body, BodyInst, BodyOp, BodyRef, Combine, Index, Init, Mode, Operand, Out, Reduction, Source,
-    Write, verify,
+    ArrayExpr, Body, BodyInst, BodyOp, BodyRef, Combine, Index, Init, Mode, Operand, Out, Reduction, Source, Write,
+    verify,
 };
 use crate::loc::Loc;
 use crate::op::{LiteralCx, Op};
@@ -192,7 +192,7 @@ impl ExprResolver<'_, '_> {
     }
 
     fn outs(&self, expr: &PExpr, outer_axes: usize, nested: bool) -> Resolved<Vec<Out>> {
-        let parallel = expr.axes.iter().filter(|a| a.kind == AxisKind::Parallel).count();
+        let along = expr.axes.iter().filter(|a| a.kind.has_results()).count();
         if let Some(outs) = &expr.outs
             && outs.len() != expr.types.len()
         {
@@ -216,12 +216,15 @@ impl ExprResolver<'_, '_> {
                     let fill = fill.as_ref().map(|f| number(f, Some(ty.dtype()))).transpose()?;
                     Out { dtype: ty.dtype(), dims, index: index.clone(), fill, write: *write }
                 }
-                None if dims.len() != parallel => {
-                    let message = format!("result {k} is {ty}, but there are {parallel} parallel axes");
+                // The verifier refuses axes of nested expressions that have results.
+                None if dims.len() != along && !nested => {
+                    let kinds =
+                        if expr.axes.iter().any(|a| a.kind.is_scan()) { "parallel and scan" } else { "parallel" };
+                    let message = format!("result {k} is {ty}, but there are {along} {kinds} axes");
                     return Err(Diagnostic::new(message).at(expr.loc).into());
                 }
                 None => {
-                    let index = parallel_index(&expr.axes, outer_axes);
+                    let index = if nested { Vec::new() } else { result_index(&expr.axes, outer_axes) };
                     Out { dtype: ty.dtype(), dims, index, fill: None, write: Write::Unique }
                 }
             });

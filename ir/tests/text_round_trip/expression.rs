@@ -20,6 +20,7 @@ pub fn random_expression(g: &mut Generator<'_, '_>) -> Option<(ArrayExpr, Vec<Va
             g.coverage.nested += nested;
             g.coverage.gathering += gathers;
             g.coverage.reducing += usize::from(!expr.reductions.is_empty());
+            g.coverage.scanning += usize::from(expr.scan().is_some());
             return Some((expr, args));
         }
     }
@@ -41,10 +42,15 @@ impl Maker<'_> {
         let outer = self.axes;
         let parallel = if captures.is_some() { 0 } else { self.rng.below(3) };
         let reduced = if captures.is_some() { 1 } else { self.rng.below(3).saturating_sub(1) };
+        let scan = if parallel > 0 && self.rng.one_in(3) { Some(self.rng.below(parallel)) } else { None };
         let mut axes = Vec::new();
         for k in 0..parallel + reduced {
-            let kind = if k < parallel { AxisKind::Parallel } else { AxisKind::Reduce };
-            let name = Name::new(&format!("{}{}", self.rng.pick(&["i", "k", "n", "reduce"]), outer + k));
+            let kind = match k < parallel {
+                true if scan == Some(k) => AxisKind::Scan { exclusive: self.rng.one_in(2) },
+                true => AxisKind::Parallel,
+                false => AxisKind::Reduce,
+            };
+            let name = Name::new(&format!("{}{}", self.rng.pick(&["i", "k", "n", "reduce", "scan"]), outer + k));
             let lo = if self.rng.one_in(4) { self.sym() } else { SymExpr::default() };
             axes.push(Axis { name, lo, hi: Some(self.sym()), kind });
         }
@@ -56,7 +62,7 @@ impl Maker<'_> {
         let mut reductions = Vec::new();
         let mut finish = None;
         let mut found: Vec<DType> = body.yields.iter().map(|r| dtype_of(*r, &body, &dtypes, &[])).collect();
-        if reduced > 0 {
+        if reduced > 0 || scan.is_some() {
             self.reductions(&mut body, &mut reductions);
             found = reductions.iter().flat_map(|r: &Reduction| r.accumulators.clone()).collect();
             if self.rng.one_in(2) {
@@ -75,7 +81,7 @@ impl Maker<'_> {
 
     fn sym(&mut self) -> SymExpr {
         let constant = SymExpr::constant(self.rng.range(-2, 5));
-        let symbol = *self.rng.pick(&["n", "m", "two words", "i0", "reduce"]);
+        let symbol = *self.rng.pick(&["n", "m", "two words", "i0", "reduce", "scan", "exclusive"]);
         let coefficient = self.rng.range(-2, 3);
         constant.add_term(symbol.into(), coefficient).unwrap()
     }

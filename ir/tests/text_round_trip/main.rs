@@ -39,9 +39,12 @@ fn every_op_is_among_the_random_ones() {
     }
     let missing: Vec<_> = registry().ops().map(|(op, _)| op.name).filter(|n| !coverage.ops.contains(n)).collect();
     assert_eq!(missing, Vec::<&str>::new());
-    for (what, seen) in
-        [("nested", coverage.nested), ("reducing", coverage.reducing), ("gathering", coverage.gathering)]
-    {
+    for (what, seen) in [
+        ("nested", coverage.nested),
+        ("reducing", coverage.reducing),
+        ("scanning", coverage.scanning),
+        ("gathering", coverage.gathering),
+    ] {
         assert!(seen > 5, "only {seen} {what} expressions");
     }
 }

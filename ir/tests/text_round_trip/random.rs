@@ -47,6 +47,7 @@ pub struct Coverage {
     pub ops: BTreeSet<&'static str>,
     pub nested: usize,
     pub reducing: usize,
+    pub scanning: usize,
     pub gathering: usize,
 }
 
@@ -222,6 +223,7 @@ impl<'r, 'm> Generator<'r, 'm> {
                 AttrKind::Str if matches!(def.name, "style" | "name") => {
                     Attr::Str((*self.rng.pick(&["dense", "elements"])).into())
                 }
+                AttrKind::Str if def.name == "monoid" => Attr::Str((*self.rng.pick(&["sum", "max", "all"])).into()),
                 AttrKind::Str => {
                     Attr::Str((*self.rng.pick(&["", "plain", "\"q\" \\ \n\t\u{1}", "日本", "ValueError"])).into())
                 }

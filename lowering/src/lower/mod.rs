@@ -189,6 +189,9 @@ fn lower_as_is(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
     if !expr.guard.is_empty() {
         return NotLowered::because("it has a guard");
     }
+    if expr.scan().is_some() {
+        return NotLowered::because("it has a scan axis");
+    }
     let first = rows_first::rows_first(expr);
     let turned = first.is_some();
     let last = if turned { None } else { rows_last::rows_last(expr) };

@@ -26,7 +26,11 @@ pub fn unrolled(expr: &ArrayExpr, args: &[Type]) -> Option<ArrayExpr> {
     let is_reduced = |axis: u32| expr.axes.get(axis as usize).is_some_and(|a| a.kind == AxisKind::Reduce);
     let last = expr.axes.iter().rposition(|axis| axis.kind == AxisKind::Parallel)? as u32;
     let from_existing = expr.reductions.iter().any(|reduction| matches!(reduction.init, Init::Existing(_)));
-    if expr.reductions.is_empty() || from_existing || expr.outs.iter().any(|out| out.fill.is_some()) {
+    if expr.reductions.is_empty()
+        || expr.scan().is_some()
+        || from_existing
+        || expr.outs.iter().any(|out| out.fill.is_some())
+    {
         return None;
     }
     let mut points = 1i64;

@@ -4,6 +4,9 @@
 //! load and store one element: then each of these is done once for several iterations. A body has a limited
 //! number of instructions, so that values stay in registers and kernels compile fast.
 //!
+//! An innermost loop that carries a local scalar, as that over the points of a scan, is a chain of dependent
+//! instructions. Several iterations of the loop around it interleave such chains and hide their latency.
+//!
 //! In a product of matrices, the rows of the result share the elements of the right operand, and the steps of
 //! the sum share the elements of the result.
 
@@ -101,7 +104,7 @@ fn factor(program: &Program, nest: &For, Kind { of_steps, has_steps, most, insts
     }
     let extents = nest.hi.iter().filter_map(|hi| hi.clone().minus(&nest.lo).as_constant());
     let factor = extents.fold(most as i64, i64::min).min((most_insts / insts.max(1)) as i64);
-    let is_worth_it = factor > 1 && bodies.iter().any(shares);
+    let is_worth_it = factor > 1 && bodies.iter().any(|inner| shares(inner) || !of_steps && inner.is_chain(&own));
     // The lanes of vectors are not jammed.
     let is_kind = || !(has_steps && nest.has_steps(&program.buffers)) && of_steps != nest.is_parallel(&program.buffers);
     (is_worth_it && is_kind() && nest.may_jam(&program.buffers)).then_some(factor)
@@ -125,6 +128,17 @@ impl For {
             }
         });
         varying
+    }
+
+    /// True if it stores a scalar that it loads, one of these local buffers.
+    fn is_chain(&self, own: &FxHashSet<u32>) -> bool {
+        let (mut loaded, mut stored) = (FxHashSet::default(), FxHashSet::default());
+        each_access(&self.body, &mut |buffer, location, is_store| {
+            if own.contains(&buffer) && location.is_some_and(|location| location.at.is_empty()) {
+                if is_store { &mut stored } else { &mut loaded }.insert(buffer);
+            }
+        });
+        !loaded.is_disjoint(&stored)
     }
 
     /// True if the loops in it have the same bounds in all iterations, so they can be jammed.

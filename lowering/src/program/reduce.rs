@@ -154,23 +154,18 @@ impl ProgramBuilder {
 
     /// Combines the tuple at a position with a later one.
     pub fn join(&mut self, accumulator: &Accumulator, (slots, at): (&Slots, &[Linear]), right: &Tuple) {
-        let Some(flag) = slots.flag else {
-            let left = self.get(slots, at);
-            let values = self.both(accumulator, &left.values, &right.values);
-            return self.set(slots, at, &Tuple { values, flag: None });
+        let onto_left = |this: &mut Self| {
+            let left = this.get(slots, at);
+            let values = this.both(accumulator, &left.values, &right.values);
+            this.set(slots, at, &Tuple { values, flag: None });
         };
         let present = right.flag.map(Condition::Value);
         self.when_all(present.into_iter().collect(), |this| {
+            let Some(flag) = slots.flag else { return onto_left(this) };
             let left_flag = this.load(flag, Part::Re, at);
-            this.when(
-                Condition::Value(left_flag),
-                |this| {
-                    let left = this.get(slots, at);
-                    let values = this.both(accumulator, &left.values, &right.values);
-                    this.set(slots, at, &Tuple { values, flag: None });
-                },
-                |this| this.set(slots, at, &Tuple { values: right.values.clone(), flag: None }),
-            );
+            this.when(Condition::Value(left_flag), onto_left, |this| {
+                this.set(slots, at, &Tuple { values: right.values.clone(), flag: None })
+            });
         });
     }
 

@@ -23,6 +23,8 @@ struct Axis {
     lo: i64,
     hi: i64,
     reduce: bool,
+    /// Whether the scan along it is exclusive; `None` if it is no scan axis.
+    scan: Option<bool>,
 }
 
 struct Generator {
@@ -31,6 +33,8 @@ struct Generator {
     args: Vec<Datum>,
     /// Extents that are written as the symbol `n<extent>`.
     symbols: Vec<usize>,
+    /// Whether the outermost expression has a scan axis.
+    scans: bool,
 }
 
 /// The most points of the outermost expression.
@@ -44,12 +48,19 @@ const UNARY: [&str; 10] = ["neg", "abs", "square", "not", "floor", "exp", "cos",
 
 /// The expression of a seed.
 pub fn expression(seed: u64) -> Generated {
-    let mut g = Generator { rng: Rng::with_seed(seed), params: Vec::new(), args: Vec::new(), symbols: Vec::new() };
+    let (params, args, symbols) = (Vec::new(), Vec::new(), Vec::new());
+    let mut g = Generator { rng: Rng::with_seed(seed), params, args, symbols, scans: false };
     let mut axes: Vec<Axis> = Vec::new();
     let (parallel, reduce) = (g.rng.usize(0..4), [0, 0, 1, 1, 2][g.rng.usize(0..5)]);
     for number in 0..parallel + reduce {
         let axis = g.axis(["i", "j", "k", "l", "m"][number], number >= parallel);
         axes.insert(g.rng.usize(0..=axes.len()), axis);
+    }
+    let mut kept: Vec<&mut Axis> = axes.iter_mut().filter(|axis| !axis.reduce).collect();
+    if !kept.is_empty() && g.one_in(3) {
+        let at = g.rng.usize(0..kept.len());
+        kept[at].scan = Some(g.one_in(3));
+        g.scans = true;
     }
     // The reference evaluator is slow.
     while axes.iter().map(|axis| (axis.hi - axis.lo).max(1)).product::<i64>() > MOST_POINTS {
@@ -101,7 +112,7 @@ impl Generator {
             hi = self.rng.i64(500..1300);
         }
         let lo = if self.one_in(5) { self.rng.i64(-2..3) } else { 0 };
-        Axis { name: name.to_string(), lo, hi, reduce }
+        Axis { name: name.to_string(), lo, hi, reduce, scan: None }
     }
 
     /// An extent as text: a symbol that a parameter binds, or a number.
@@ -281,7 +292,7 @@ impl Generator {
             listed.push(format!("{name} = %{}[{}]", self.params[a].name, at.join(", ")));
             operands.push((name, dtype, !own.iter().any(|axis| axis.reduce && at.join(" ").contains(&axis.name))));
         }
-        let reduces = own.iter().any(|axis| axis.reduce);
+        let reduces = own.iter().any(|axis| axis.reduce || axis.scan.is_some());
         let mut values: Vec<String> = operands.iter().map(|(name, ..)| name.clone()).collect();
         values.extend(axes.iter().map(|axis| axis.name.clone()));
         let mut body = String::new();
@@ -300,7 +311,8 @@ impl Generator {
                 yielded.push(value.clone());
                 if accs.len() == 2 {
                     let is_dot = accs[0] == accs[1] && self.one_in(2);
-                    let position = own.iter().find(|axis| axis.reduce).map(|axis| axis.name.clone());
+                    let position =
+                        own.iter().find(|axis| axis.reduce || axis.scan.is_some()).map(|axis| axis.name.clone());
                     yielded.push(position.filter(|_| !is_dot).unwrap_or_else(|| value.clone()));
                 }
                 accumulators.extend(accs);
@@ -324,11 +336,16 @@ impl Generator {
             .iter()
             .map(|axis| {
                 let hi = if axis.hi >= 0 { self.dim(axis.hi as usize) } else { axis.hi.to_string() };
-                let reduce = if axis.reduce { "reduce " } else { "" };
+                let kind = match (axis.reduce, axis.scan) {
+                    (true, _) => "reduce ",
+                    (false, Some(false)) => "scan ",
+                    (false, Some(true)) => "scan exclusive ",
+                    (false, None) => "",
+                };
                 if axis.lo == 0 {
-                    format!("{}: {reduce}{hi}", axis.name)
+                    format!("{}: {kind}{hi}", axis.name)
                 } else {
-                    format!("{}: {reduce}{}..{hi}", axis.name, axis.lo)
+                    format!("{}: {kind}{}..{hi}", axis.name, axis.lo)
                 }
             })
             .collect();
@@ -402,7 +419,7 @@ impl Generator {
         let init = |g: &mut Self, dtype| match g.rng.usize(0..5) {
             0 => " init first".to_string(),
             1 => format!(" init {}", literal(g.scalar(dtype))),
-            2 if outer == 0 => format!(" init [@{first}]"),
+            2 if outer == 0 && !g.scans => format!(" init [@{first}]"),
             _ => String::new(),
         };
         if self.one_in(5) {
@@ -454,7 +471,12 @@ impl Generator {
                 let extent = usize::try_from(axis.hi).unwrap_or(0);
                 if odd && self.one_in(3) {
                     let n = self.extent().max(1);
-                    match self.rng.usize(0..3) {
+                    match self.rng.usize(0..4) {
+                        3 if axis.lo == 0 && extent > 0 => {
+                            at.push(format!("{} - {}", extent - 1, axis.name));
+                            dims.push(extent.to_string());
+                            shape.push(extent);
+                        }
                         0 => {
                             let p = self.array(DType::I64, vec![extent], Some(n));
                             at.push(format!("gather(%{}[{}])", self.params[p].name, axis.name));

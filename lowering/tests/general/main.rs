@@ -51,7 +51,7 @@ fn many_random_expressions_agree() {
 /// Tries random expressions until `count` of them are valid.
 fn agree(count: u64, seed: u64) {
     let backends: Vec<Backend> = Backend::available().filter(|b| *b != Backend::Reference).collect();
-    let (mut valid, mut succeeded, mut from_arrays, mut index) = (0, 0, 0, 0);
+    let (mut valid, mut succeeded, mut from_arrays, mut scans, mut index) = (0, 0, 0, 0, 0);
     while valid < count {
         index += 1;
         assert!(index < 20 * count + 1000, "{valid} of {index} expressions are valid");
@@ -61,6 +61,7 @@ fn agree(count: u64, seed: u64) {
         let lent: Vec<Arg<'_>> = args.iter().map(Arg::from).collect();
         let wanted = reference.call(&lent);
         succeeded += u64::from(wanted.is_ok());
+        scans += u64::from(wanted.is_ok() && text.contains(": scan "));
         from_arrays += u64::from(wanted.is_ok() && text.contains(" init [%"));
         let shown = || -> String { args.iter().map(|arg| format!("{}: {arg}\n", arg.ty())).collect() };
         for &backend in &backends {
@@ -75,6 +76,7 @@ fn agree(count: u64, seed: u64) {
     }
     println!("{valid} of {index} expressions are valid, {succeeded} of them have results");
     assert!(from_arrays * 100 > valid, "only {from_arrays} reductions start from an array");
+    assert!(scans * 20 > valid, "only {scans} scans have results");
     assert!(succeeded * 3 > valid, "only {succeeded} of {valid} expressions have results");
 }
 

@@ -18,10 +18,12 @@ pub(super) struct Space<'a> {
     /// The bounds of all axes, those of enclosing expressions first.
     pub(super) ranges: Vec<(i64, i64)>,
     parallel: Vec<usize>,
+    /// The scan axis, and whether the scan is exclusive.
+    scan: Option<(usize, bool)>,
     reduce: Vec<usize>,
-    /// The reduce axes after the last parallel one.
+    /// The reduce axes after the last axis of another kind.
     row: Vec<usize>,
-    /// Conditions on parallel axes only: whether a point has results.
+    /// Conditions on other axes only: whether a point has results.
     guard: Vec<(Form, Test)>,
     /// Conditions on reduce axes: whether a point is combined.
     inner_guard: Vec<(Form, Test)>,
@@ -59,7 +61,9 @@ impl<'a> Space<'a> {
             own.filter(move |(_, a)| a.kind == kind).map(|(i, _)| around.len() + i).collect::<Vec<usize>>()
         };
         let (parallel, reduce) = (of_kind(AxisKind::Parallel), of_kind(AxisKind::Reduce));
-        let row = reduce.iter().copied().filter(|a| parallel.last() < Some(a)).collect();
+        let scan = expr.scan().map(|(axis, exclusive)| (around.len() + axis, exclusive));
+        let last = parallel.last().copied().max(scan.map(|(axis, _)| axis));
+        let row = reduce.iter().copied().filter(|&a| last < Some(a)).collect();
         let (mut guard, mut inner_guard) = (Vec::new(), Vec::new());
         for Condition { form, test } in &expr.guard {
             let inner = form.axes().iter().any(|(a, _)| reduce.contains(&(*a as usize)));
@@ -80,6 +84,7 @@ impl<'a> Space<'a> {
             outer: around.len(),
             ranges,
             parallel,
+            scan,
             reduce,
             row,
             guard,
@@ -99,8 +104,8 @@ impl<'a> Space<'a> {
         })
     }
 
-    /// Calls `each` with the results at every point of the parallel axes, in row-major order. `places` is
-    /// required if accumulators start from existing elements.
+    /// Calls `each` with the results at every point of the parallel axes, in row-major order, and there at
+    /// every point of the scan axis. `places` is required if accumulators start from existing elements.
     pub(super) fn run(
         &self,
         captures: &[Scalar],
@@ -109,7 +114,9 @@ impl<'a> Space<'a> {
         env: &Env<'_>,
         mut each: impl FnMut(&[Scalar], &[i64]) -> Result<(), EvalError>,
     ) -> Result<(), EvalError> {
+        let scanned: Vec<usize> = self.scan.iter().map(|(axis, _)| *axis).collect();
         let (outer, inner) = (self.points(&self.parallel), self.points(&self.reduce));
+        let outer = outer.zip(self.points(&scanned)).and_then(|(a, b)| a.checked_mul(b));
         let points = outer.zip(inner).and_then(|(a, b)| a.checked_mul(b));
         let Some(points) = points.filter(|&n| n.max(outer.unwrap_or(0)) <= env.cx.limits.steps) else {
             let limit = env.cx.limits.steps;
@@ -124,7 +131,9 @@ impl<'a> Space<'a> {
         let mut slots: Vec<Scalar> = Vec::new();
         let mut results: Vec<Scalar> = Vec::new();
         loop {
-            if holds(&self.guard, point)? {
+            if let Some((axis, exclusive)) = self.scan {
+                self.scan_along(axis, exclusive, captures, point, env, &mut slots, &mut each)?;
+            } else if holds(&self.guard, point)? {
                 results.clear();
                 self.results_at(captures, point, places, env, &mut slots, &mut results)?;
                 each(&results, point)?;
@@ -165,7 +174,51 @@ impl<'a> Space<'a> {
         Ok(())
     }
 
-    /// The results at a point of the parallel axes.
+    /// Calls `each` with the results at every point of the scan axis, at a point of the parallel axes.
+    #[allow(clippy::too_many_arguments, reason = "the axis, and the state of the evaluation")]
+    fn scan_along(
+        &self,
+        axis: usize,
+        exclusive: bool,
+        captures: &[Scalar],
+        point: &mut Vec<i64>,
+        env: &Env<'_>,
+        slots: &mut Vec<Scalar>,
+        each: &mut impl FnMut(&[Scalar], &[i64]) -> Result<(), EvalError>,
+    ) -> Result<(), EvalError> {
+        let initial = |plan: &ReductionPlan<'_>| plan.reduction.initial_values().map(Accs::from_vec);
+        let mut totals: Vec<Option<Accs>> = self.reductions.iter().map(initial).collect();
+        let mut results: Vec<Scalar> = Vec::new();
+        let (lo, hi) = self.ranges[axis];
+        for index in lo..hi {
+            point[axis] = index;
+            if !holds(&self.guard, point)? {
+                continue;
+            }
+            results.clear();
+            if exclusive {
+                self.finished(&totals, captures, point, env, slots, &mut results)?;
+            }
+            let parts = match self.reduce.is_empty() {
+                true => self.values_at(captures, point, env, slots)?.into_iter().map(Some).collect(),
+                false => self.folded(vec![None; totals.len()], captures, point, env, slots)?,
+            };
+            for ((total, part), plan) in totals.iter_mut().zip(parts).zip(&self.reductions) {
+                *total = match (total.take(), part) {
+                    (Some(total), Some(part)) => Some(plan.combine(&total, &part, env)?),
+                    (total, part) => total.or(part),
+                };
+            }
+            if !exclusive {
+                self.finished(&totals, captures, point, env, slots, &mut results)?;
+            }
+            each(&results, point)?;
+        }
+        point[axis] = lo;
+        Ok(())
+    }
+
+    /// The results at a point of the parallel axes, without a scan axis.
     fn results_at(
         &self,
         captures: &[Scalar],
@@ -181,7 +234,37 @@ impl<'a> Space<'a> {
             results.extend(self.body.yields.iter().map(|slot| slot.read(slots, point)));
             return Ok(());
         }
-        let accumulated = self.reduce_at(captures, point, places, env, slots)?;
+        let (mut starts, mut first) = (Vec::new(), 0);
+        for plan in &self.reductions {
+            starts.push(match &plan.reduction.init {
+                Init::Existing(args) => Some(self.existing(args, first, plan, point, places, env)?),
+                _ => plan.reduction.initial_values().map(Accs::from_vec),
+            });
+            first += plan.reduction.accumulators.len();
+        }
+        let totals = self.folded(starts, captures, point, env, slots)?;
+        self.finished(&totals, captures, point, env, slots, results)
+    }
+
+    /// The results of the totals at a point.
+    fn finished(
+        &self,
+        totals: &[Option<Accs>],
+        captures: &[Scalar],
+        point: &mut Vec<i64>,
+        env: &Env<'_>,
+        slots: &mut Vec<Scalar>,
+        results: &mut Vec<Scalar>,
+    ) -> Result<(), EvalError> {
+        let mut accumulated: Vec<Scalar> = Vec::new();
+        for (total, plan) in totals.iter().zip(&self.reductions) {
+            let nothing = || match plan.reduction.combine {
+                // The error that the unfused reduction would give.
+                Combine::Builtin(monoid) => monoid.of_nothing().at(monoid.name(), plan.reduction.loc),
+                Combine::Region(_) => EvalError::value("reduces zero elements by something that has no identity"),
+            };
+            accumulated.extend(total.as_ref().ok_or_else(nothing)?);
+        }
         let Some(finish) = &self.finish else {
             results.extend(accumulated);
             return Ok(());
@@ -194,37 +277,43 @@ impl<'a> Space<'a> {
         Ok(())
     }
 
-    /// The accumulators after all points of the reduce axes.
-    fn reduce_at(
+    /// For each reduction, the values at a point.
+    fn values_at(
         &self,
         captures: &[Scalar],
         point: &mut Vec<i64>,
-        places: &[WritePositions],
         env: &Env<'_>,
         slots: &mut Vec<Scalar>,
-    ) -> Result<Vec<Scalar>, EvalError> {
-        let (mut folds, mut first) = (Vec::new(), 0);
+    ) -> Result<Vec<Accs>, EvalError> {
+        self.read(&self.body, captures, point, slots, env)?;
+        self.body.run(slots, point, env)?;
+        let mut yields = self.body.yields.iter();
+        let values = |plan: &ReductionPlan<'_>| {
+            let dtypes = &plan.reduction.accumulators;
+            dtypes.iter().zip(&mut yields).map(|(&d, s)| s.read(slots, point).cast(d)).collect()
+        };
+        Ok(self.reductions.iter().map(values).collect())
+    }
+
+    /// For each reduction, the total of its start and all points of the reduce axes; `None` of nothing.
+    fn folded(
+        &self,
+        starts: Vec<Option<Accs>>,
+        captures: &[Scalar],
+        point: &mut Vec<i64>,
+        env: &Env<'_>,
+        slots: &mut Vec<Scalar>,
+    ) -> Result<Vec<Option<Accs>>, EvalError> {
         let row = self.points(&self.row).and_then(|n| usize::try_from(n).ok()).unwrap_or(usize::MAX);
-        for plan in &self.reductions {
-            let start = match &plan.reduction.init {
-                Init::Existing(args) => Some(self.existing(args, first, plan, point, places, env)?),
-                _ => plan.reduction.initial_values().map(Accs::from_vec),
-            };
+        let mut folds = Vec::new();
+        for (plan, start) in self.reductions.iter().zip(starts) {
             folds.push(plan.fold((row, self.row.is_empty()), start, |a, b| plan.combine(&a, &b, env)));
-            first += plan.reduction.accumulators.len();
         }
         if self.points(&self.reduce) != Some(0) {
             loop {
                 if holds(&self.inner_guard, point)? {
-                    self.read(&self.body, captures, point, slots, env)?;
-                    self.body.run(slots, point, env)?;
-                    let mut yields = self.body.yields.iter();
-                    for (plan, fold) in self.reductions.iter().zip(&mut folds) {
-                        let dtypes = &plan.reduction.accumulators;
-                        fold.push(
-                            dtypes.iter().zip(&mut yields).map(|(&d, s)| s.read(slots, point).cast(d)).collect(),
-                        )?;
-                    }
+                    let values = self.values_at(captures, point, env, slots)?;
+                    values.into_iter().zip(&mut folds).try_for_each(|(value, fold)| fold.push(value))?;
                 } else {
                     folds.iter_mut().try_for_each(|fold| fold.skip())?;
                 }
@@ -233,16 +322,7 @@ impl<'a> Space<'a> {
                 }
             }
         }
-        let mut accumulated = Vec::new();
-        for (fold, plan) in folds.into_iter().zip(&self.reductions) {
-            let nothing = || match plan.reduction.combine {
-                // The error that the unfused reduction would give.
-                Combine::Builtin(monoid) => monoid.of_nothing().at(monoid.name(), plan.reduction.loc),
-                Combine::Region(_) => EvalError::value("reduces zero elements by something that has no identity"),
-            };
-            accumulated.extend(fold.finish()?.ok_or_else(nothing)?);
-        }
-        Ok(accumulated)
+        folds.into_iter().map(|fold| fold.finish()).collect()
     }
 
     /// The existing elements from which accumulators start.

@@ -92,11 +92,12 @@ impl Binder<'_> {
                 self.read(&index.expr, index.mode, self.extent(arg, dim)?)?;
             }
         }
-        let of_kind = |kind| {
-            let own = expr.axes.iter().zip(&self.ranges[first..]).filter(move |(axis, _)| axis.kind == kind);
+        let along = |has_results| {
+            let own = expr.axes.iter().zip(&self.ranges[first..]);
+            let own = own.filter(move |(axis, _)| axis.kind.has_results() == has_results);
             own.map(|(_, &(lo, hi))| hi.saturating_sub(lo).max(0) as u64).try_fold(1u64, u64::checked_mul)
         };
-        let (outer, inner) = (of_kind(AxisKind::Parallel)?, of_kind(AxisKind::Reduce)?);
+        let (outer, inner) = (along(true)?, along(false)?);
         let in_body = self.nested(&expr.body)?;
         let in_finish = expr.finish.as_ref().map_or(Some(0), |finish| self.nested(finish))?;
         let inner = inner.checked_mul(in_body.checked_add(1)?)?.checked_add(in_finish)?;
@@ -187,9 +188,13 @@ impl Binder<'_> {
         let mut written_along: SmallVec<[u32; 4]> = SmallVec::new();
         for (dim, position) in out.dims.iter().zip(&out.index) {
             let form = if let IndexExpr::Affine(form) = position { Some(form) } else { None };
-            let axis = form.and_then(Affine::as_axis);
+            // An axis, or one in reverse: `n - 1 - i`.
+            let along = form.and_then(|form| match *form.axes() {
+                [(axis, 1 | -1)] => Some(axis),
+                _ => None,
+            });
             let extent = match *dim {
-                Dim::Any => self.ranges.get(axis? as usize)?.1.max(0),
+                Dim::Any => self.ranges.get(form?.as_axis()? as usize)?.1.max(0),
                 Dim::Const(n) => i64::try_from(n).ok()?,
                 Dim::Sym(name) => (self.symbols)(name)?,
             };
@@ -197,20 +202,21 @@ impl Binder<'_> {
             shape.push(extent);
             let is_inside = self.is_inside(position, extent)?;
             self.checks.positions |= !is_inside;
-            is_whole &= match axis {
-                Some(axis) if !written_along.contains(&axis) => {
+            is_whole &= match (along, form) {
+                (Some(axis), Some(form)) if !written_along.contains(&axis) => {
                     written_along.push(axis);
-                    self.ranges[axis as usize] == (0, extent as i64)
+                    let (least, most) = self.interval(form)?;
+                    if least > most { extent == 0 } else { (least, most) == (0, extent as i128 - 1) }
                 }
-                Some(_) => false,
-                None => extent == 1 && form.is_some_and(|form| form.as_constant() == Some(0)),
+                (Some(_), _) => false,
+                _ => extent == 1 && form.is_some_and(|form| form.as_constant() == Some(0)),
             };
         }
         let len = rewright_ir::value::checked_len(&shape)?;
-        let parallel = expr.axes.iter().zip(&self.ranges).enumerate();
-        let parallel = parallel.filter(|(_, (axis, _))| axis.kind == AxisKind::Parallel);
+        let writing = expr.axes.iter().zip(&self.ranges).enumerate();
+        let writing = writing.filter(|(_, (axis, _))| axis.kind.has_results());
         let (mut is_injective, mut points) = (true, 1u128);
-        for (number, (_, &(lo, hi))) in parallel {
+        for (number, (_, &(lo, hi))) in writing {
             points = points.saturating_mul((i128::from(hi) - i128::from(lo)).max(0) as u128);
             is_injective &= hi - lo <= 1 || written_along.contains(&(number as u32));
         }

@@ -49,15 +49,21 @@ pub(super) struct AxisLoop {
 }
 
 /// A tile under construction.
-struct Columns<'e> {
-    expr: &'e ArrayExpr,
-    reducers: &'e [Reducer<'e>],
-    totals: Vec<Slots>,
+pub(super) struct Columns<'e> {
+    pub expr: &'e ArrayExpr,
+    pub reducers: &'e [Reducer<'e>],
+    pub totals: Vec<Slots>,
     /// The entry of the totals that is computed, if they are a stack.
-    entry: Option<Linear>,
+    pub entry: Option<Linear>,
     /// The axes of the tile, the last axis last.
-    axes: Vec<usize>,
-    tile: Tile,
+    pub axes: Vec<usize>,
+    pub tile: Tile,
+}
+
+/// The most columns of a tile, by the size of their totals.
+pub(super) fn most_columns(reducers: &[Reducer<'_>]) -> u32 {
+    let bytes: usize = reducers.iter().flat_map(|r| r.accumulator.kept()).map(|dtype| dtype.size()).sum();
+    (MOST_BYTES / (bytes * ENTRIES)).clamp(1, MOST_COLUMNS) as u32
 }
 
 impl Columns<'_> {
@@ -81,7 +87,7 @@ impl ProgramLowering<'_> {
     /// The reductions of an expression, if they are of columns.
     pub(super) fn column_reducers<'e>(&mut self, expr: &'e ArrayExpr) -> Result<Option<Vec<Reducer<'e>>>, NotLowered> {
         let is_column = expr.axes.last().is_some_and(|axis| axis.kind == AxisKind::Parallel);
-        if !is_column || expr.reductions.is_empty() {
+        if !is_column || expr.reductions.is_empty() || expr.scan().is_some() {
             return Ok(None);
         }
         let reducers = self.reducers(expr)?;
@@ -97,9 +103,8 @@ impl ProgramLowering<'_> {
         reducers: &[Reducer<'_>],
         mut loops: Vec<AxisLoop>,
     ) -> Result<(), NotLowered> {
-        let bytes: usize = reducers.iter().flat_map(|r| r.accumulator.kept()).map(|dtype| dtype.size()).sum();
         let Some(column) = loops.last_mut() else { return Ok(()) };
-        column.tile = Some((MOST_BYTES / (bytes * ENTRIES)).clamp(1, MOST_COLUMNS) as u32);
+        column.tile = Some(most_columns(reducers));
         // Other writes keep the order of points.
         if expr.outs.iter().any(|out| out.write != Write::Unique) {
             return self.tiles(&loops, Vec::new(), |this, tile| this.columns(expr, reducers, tile));
@@ -301,18 +306,31 @@ impl ProgramLowering<'_> {
 
     /// Combines the element of each column at the current point of the other axes.
     fn step(&mut self, columns: &Columns<'_>) -> Result<(), NotLowered> {
+        self.each_column(columns, |this, at| {
+            let at = &columns.place(at)[..];
+            let guard = this.guard(columns.expr, false);
+            this.when_all(guard, |this| {
+                let group: Vec<_> =
+                    columns.reducers.iter().zip(&columns.totals).map(|(r, total)| (r, total, None)).collect();
+                this.point(columns.expr, &[], &group, |this, tuples| {
+                    for ((accumulator, total), tuple) in columns.group().into_iter().zip(tuples) {
+                        this.b.join(accumulator, (total, at), tuple);
+                    }
+                })
+            })
+        })
+    }
+
+    /// Statements for each column at the current point of the other axes, given the place of its totals.
+    pub(super) fn each_column(
+        &mut self,
+        columns: &Columns<'_>,
+        body: impl FnOnce(&mut Self, &[Linear]) -> Result<(), NotLowered>,
+    ) -> Result<(), NotLowered> {
         let last = columns.axes.len() - 1..columns.axes.len();
         let indices = self.open(columns, last.clone());
-        let ended = self.admitted(columns, |this, at| {
-            let at = &columns.place(at)[..];
-            let group: Vec<_> =
-                columns.reducers.iter().zip(&columns.totals).map(|(r, total)| (r, total, None)).collect();
-            this.point(columns.expr, &[], &group, |this, tuples| {
-                for ((accumulator, total), tuple) in columns.group().into_iter().zip(tuples) {
-                    this.b.join(accumulator, (total, at), tuple);
-                }
-            })
-        });
+        let at = self.place(columns);
+        let ended = body(self, &at);
         self.close(columns, last, indices);
         ended
     }
@@ -325,21 +343,16 @@ impl ProgramLowering<'_> {
     ) -> Result<(), NotLowered> {
         let all = 0..columns.axes.len();
         let indices = self.open(columns, all.clone());
-        let ended = self.admitted(columns, body);
+        let (at, guard) = (self.place(columns), self.guard(columns.expr, false));
+        let ended = self.when_all(guard, |this| body(this, &at));
         self.close(columns, all, indices);
         ended
     }
 
-    /// Statements for the current point of the tile, if the guard admits it.
-    fn admitted(
-        &mut self,
-        columns: &Columns<'_>,
-        body: impl FnOnce(&mut Self, &[Linear]) -> Result<(), NotLowered>,
-    ) -> Result<(), NotLowered> {
+    /// The place of the totals at the current point of the tile.
+    fn place(&self, columns: &Columns<'_>) -> SmallVec<[Linear; 2]> {
         let place = |(&axis, span): (&usize, &Span)| self.axes[axis].clone().minus(&span.first);
-        let at: SmallVec<[Linear; 2]> = columns.axes.iter().zip(&columns.tile.spans).map(place).collect();
-        let guard = self.guard(columns.expr, false);
-        self.when_all(guard, |this| body(this, &at))
+        columns.axes.iter().zip(&columns.tile.spans).map(place).collect()
     }
 
     /// Opens the loops over some axes of the tile.

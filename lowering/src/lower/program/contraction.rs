@@ -54,7 +54,7 @@ pub fn is_contraction(expr: &ArrayExpr) -> bool {
 /// The innermost parallel axis along which results share the elements of an operand, which differ along the
 /// last axis and a reduce axis.
 pub fn shared_axis(expr: &ArrayExpr) -> Option<usize> {
-    let last = expr.axes.len().checked_sub(1)?;
+    let last = expr.axes.len().checked_sub(1).filter(|_| expr.scan().is_none())?;
     let axes_of = |kind: AxisKind| (0..last).filter(move |&axis| expr.axes[axis].kind == kind);
     let is_shared = |axis: usize| {
         expr.operands.iter().any(|operand| {

@@ -15,6 +15,7 @@ mod contraction;
 mod order;
 mod positions;
 mod reduction;
+mod scan;
 mod write;
 
 pub use bind::{ProgramSpace, bind};
@@ -167,6 +168,7 @@ impl ProgramLowering<'_> {
         let loops = parallel.iter().map(of).collect();
         match self.column_reducers(expr)? {
             Some(reducers) => self.all_columns(expr, &reducers, loops)?,
+            None if expr.scan().is_some() => self.scanned(expr, loops)?,
             None => self.tiles(&loops, Vec::new(), |this, _| {
                 let guard = this.guard(expr, false);
                 this.when_all(guard, |this| {

@@ -36,18 +36,32 @@ impl ProgramLowering<'_> {
     pub(super) fn reduced(&mut self, expr: &ArrayExpr, captures: &[Elem]) -> Result<Vec<Elem>, NotLowered> {
         let reducers = self.reducers(expr)?;
         let totals: Vec<Slots> = reducers.iter().map(|r| self.b.slots(&r.accumulator, &[])).collect();
-        // A reduction that starts from nothing needs a point.
-        let any: Vec<Option<u32>> = reducers
-            .iter()
-            .map(|r| matches!(r.start, Start::Nothing).then(|| self.b.local(DType::Bool, &[])))
-            .collect();
-        for ((reducer, total), any) in reducers.iter().zip(&totals).zip(&any) {
-            if let Some(any) = any {
-                let no = self.cx().bool(false);
-                self.b.store(*any, Part::Re, &[], no);
-            }
-            self.start(expr, reducer, total, &[])?;
-        }
+        let any = self.points_seen(&reducers);
+        reducers.iter().zip(&totals).try_for_each(|(reducer, total)| self.start(expr, reducer, total, &[]))?;
+        self.fold_all(expr, captures, (&reducers, &totals, &any))?;
+        self.values((&totals, &[]), &any)
+    }
+
+    /// For each reduction that starts from nothing, and so needs a point, a flag that says whether there was
+    /// one.
+    pub(super) fn points_seen(&mut self, reducers: &[Reducer<'_>]) -> Vec<Option<u32>> {
+        let mut flag = |reducer: &Reducer<'_>| {
+            matches!(reducer.start, Start::Nothing).then(|| {
+                let (any, no) = (self.b.local(DType::Bool, &[]), self.cx().bool(false));
+                self.b.store(any, Part::Re, &[], no);
+                any
+            })
+        };
+        reducers.iter().map(&mut flag).collect()
+    }
+
+    /// Combines all points of the reduce axes onto the totals.
+    pub(super) fn fold_all(
+        &mut self,
+        expr: &ArrayExpr,
+        captures: &[Elem],
+        (reducers, totals, any): (&[Reducer<'_>], &[Slots], &[Option<u32>]),
+    ) -> Result<(), NotLowered> {
         // Reductions of one order share their loops.
         let mut orders: Vec<Order> = Vec::new();
         reducers.iter().map(|r| r.order).for_each(|order| {
@@ -60,13 +74,22 @@ impl ProgramLowering<'_> {
             let group: Vec<_> = group.iter().map(|&n| (&reducers[n], &totals[n], any[n])).collect();
             self.fold(expr, captures, order, &group)?;
         }
+        Ok(())
+    }
+
+    /// The values of totals at a place. The program fails if a total needs a point and has none.
+    pub(super) fn values(
+        &mut self,
+        (totals, at): (&[Slots], &[Linear]),
+        any: &[Option<u32>],
+    ) -> Result<Vec<Elem>, NotLowered> {
         let mut values = Vec::new();
-        for (total, any) in totals.iter().zip(&any) {
+        for (total, any) in totals.iter().zip(any) {
             if let Some(any) = any {
                 let any = self.b.load(*any, Part::Re, &[]);
                 self.fail_unless(&[Condition::Value(any)])?;
             }
-            values.extend(self.b.get(total, &[]).values);
+            values.extend(self.b.get(total, at).values);
         }
         Ok(values)
     }
@@ -187,10 +210,10 @@ impl ProgramLowering<'_> {
         }
     }
 
-    /// The reduce axes before the last parallel axis, and those after it, which make a row.
+    /// The reduce axes before the last axis of another kind, and those after it, which make a row.
     pub(super) fn outer_and_row(&self, expr: &ArrayExpr) -> (Vec<usize>, Vec<usize>) {
         let first = self.axes.len() - expr.axes.len();
-        let last = expr.axes.iter().rposition(|axis| axis.kind == AxisKind::Parallel).map(|axis| first + axis);
+        let last = expr.axes.iter().rposition(|axis| axis.kind.has_results()).map(|axis| first + axis);
         axes_of(expr, AxisKind::Reduce, first).into_iter().partition(|&axis| Some(axis) < last)
     }
 }

@@ -39,7 +39,7 @@ impl Level {
         let number = (self.outer_axes + self.axes.len()) as u32;
         let (lo, added) = match kind {
             AxisKind::Parallel => (SymExpr::default(), lo),
-            AxisKind::Reduce => (lo, SymExpr::default()),
+            AxisKind::Reduce | AxisKind::Scan { .. } => (lo, SymExpr::default()),
         };
         self.axes.push(Axis { name: Name::new(name), lo, hi: Some(hi), kind });
         self.indices.insert(index, (number, added));

@@ -4,7 +4,7 @@ use crate::builtin::fusion::legality::covers;
 use crate::builtin::fusion::node::materialize::{Taken, are_plain, axes_of, may_fail, take_out};
 use crate::prelude::*;
 use rewright_ir::expr::{
-    Affine, Axis, AxisKind, BodyOp, BodyRef, Condition, Index, IndexExpr, Mode, Operand, Source, SymExpr, Test,
+    Affine, Axis, BodyOp, BodyRef, Condition, Index, IndexExpr, Mode, Operand, Source, SymExpr, Test,
 };
 use rewright_ir::{ArrayExpr, Attr, Function};
 use std::sync::Arc;
@@ -103,11 +103,11 @@ fn apart(func: &Function, args: &[Value], expr: &ArrayExpr, number: usize) -> Re
     if along.is_empty() {
         along = (0..expr.axes.len() as u32).collect();
     }
-    let parallel = || along.iter().all(|&axis| expr.axes[axis as usize].kind == AxisKind::Parallel);
+    let has_results = || along.iter().all(|&axis| expr.axes[axis as usize].kind.has_results());
     if !are_plain(&expr.axes) {
         return Err("where an operand is read beyond its ends, an axis has no extent of its own");
     }
-    if !(parallel() || along.len() <= operand.index.len()) {
+    if !(has_results() || along.len() <= operand.index.len()) {
         return Err("an operand that is read beyond its ends would take an array larger than itself and the result");
     }
     let overflows = "where an operand is read beyond its ends, the extent of an axis overflows";

@@ -1,7 +1,7 @@
 //! `node-extents`: fills in extents of array expressions that later types make known.
 
 use crate::prelude::*;
-use rewright_ir::expr::{AxisKind, IndexExpr, SymExpr, extent_sources};
+use rewright_ir::expr::{IndexExpr, SymExpr, extent_sources};
 use rewright_ir::{ArrayExpr, Attr, Dim};
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ fn refine_outs(expr: &mut ArrayExpr) {
         for (dim, position) in out.dims.iter_mut().zip(&out.index).filter(|(dim, _)| **dim == Dim::Any) {
             let IndexExpr::Affine(form) = position else { continue };
             let axis = form.as_axis().and_then(|axis| expr.axes.get(axis as usize));
-            let axis = axis.filter(|axis| axis.kind == AxisKind::Parallel && axis.lo == SymExpr::default());
+            let axis = axis.filter(|axis| axis.kind.has_results() && axis.lo == SymExpr::default());
             let extent = axis.and_then(|axis| axis.hi.as_ref()).map(|hi| (hi.terms(), hi.constant));
             *dim = match extent {
                 Some(([], extent)) => u64::try_from(extent).map_or(Dim::Any, Dim::Const),

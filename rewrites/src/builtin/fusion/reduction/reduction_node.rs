@@ -17,7 +17,7 @@ pub(crate) fn reduces(func: &Function, inst: Inst) -> bool {
 }
 
 /// The instruction as a node, if it is a reduction along any axes that covers all points, with axes that
-/// start at 0.
+/// start at 0 and no scan axis.
 pub(crate) fn along_any(cx: &MatchCx<'_>, inst: Inst) -> Option<FusedExpr> {
     let func = cx.func();
     let data = func.inst(inst);
@@ -36,7 +36,7 @@ pub(crate) fn along_any(cx: &MatchCx<'_>, inst: Inst) -> Option<FusedExpr> {
     let plain = expr.outs.iter().all(|out| out.fill.is_none() && out.write == Write::Unique);
     let zero = SymExpr::default();
     let from_zero = expr.axes.iter().all(|axis| axis.lo == zero);
-    let simple = plain && from_zero && reduces && expr.guard.is_empty();
+    let simple = plain && from_zero && reduces && expr.scan().is_none() && expr.guard.is_empty();
     (simple && !is_scheduled(data) && !starts_from_operand(data)).then(|| FusedExpr {
         of: [inst].into_iter().collect(),
         args: data.args.to_vec(),
