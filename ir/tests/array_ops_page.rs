@@ -43,6 +43,11 @@ NumPy sums rows over blocks of 128 elements with eight partial sums, and adds co
 floats differ from NumPy's in the last places. The errors of f32 rows of 1,000 to 200,000 uniform numbers were
 0.98 to 1.25 times NumPy's (root mean square over 600 rows), 1.08 times on average.
 
+## Scans
+
+`cumsum`, `cumprod`, `cummin` and `cummax` are `scan` with a monoid. Dtypes are those of the reductions.
+Elements are combined in sequence: running sums and products of floats have the bits of NumPy's.
+
 ## Differences from NumPy
 
 - `take` and `gather` have no modes. A negative position counts from the end; a position out of bounds is an
@@ -66,6 +71,10 @@ const EXAMPLES: &[[&str; 4]] = &[
     ["%x: f64[n, m], %c: bool[n]", "compress %x, %c", "f64[?, m]", "x[c]"],
     ["%x: f64[n, 3], %y: f32[n, 2]", "concat %x, %y, axis=1", "f64[n, 5]", "np.concatenate([x, y], axis=1)"],
     ["", "constant value=[[1.0, 2.0], [3.0, 4.0]]:f32", "f32[2, 2]", "np.array([[1, 2], [3, 4]], 'f')"],
+    ["%x: f64[n, m]", "cummax %x, axis=1", "f64[n, m]", "np.maximum.accumulate(x, 1)"],
+    ["%x: f64[n]", "cummin %x, reverse=true", "f64[n]", "np.minimum.accumulate(x[::-1])[::-1]"],
+    ["%x: u8[n, m]", "cumprod %x, axis=0", "u64[n, m]", "x.cumprod(axis=0)"],
+    ["%x: f32[n, m]", "cumsum %x, axis=-1", "f32[n, m]", "x.cumsum(axis=-1)"],
     ["%x: f64[n, n]", "diagonal %x", "f64[n]", "np.diagonal(x)"],
     ["%x: f64[n, m]", "dim %x, axis=1", "i64", "x.shape[1]"],
     ["%x: f64[n, k], %y: f64[k, m]", "dot_general %x, %y, lhs_contract=[1], rhs_contract=[0]", "f64[n, m]", "x @ y"],
@@ -83,6 +92,7 @@ const EXAMPLES: &[[&str; 4]] = &[
     ["%x: f64[n, m]", "rank %x", "i64", "x.ndim"],
     ["%x: f64[n, 6]", "reshape %x, dims=[n, 2, 3]", "f64[n, 2, 3]", "x.reshape(n, 2, 3)"],
     ["%x: f64[n, m]", "restyle %x, style=\"dense\"", "f64[n, m]", ""],
+    ["%x: bool[n]", "scan %x, monoid=\"any\", exclusive=true", "bool[n]", ""],
     ["%x: f64[n, 5]", "slice %x, at=[::-1, 1:]", "f64[n, 4]", "x[::-1, 1:]"],
     ["%x: f64[n, 1]", "squeeze %x, axes=[1]", "f64[n]", "x.squeeze(1)"],
     ["%x: f64[n], %y: f64[n]", "stack %x, %y", "f64[2, n]", "np.stack([x, y])"],

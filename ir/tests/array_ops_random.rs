@@ -57,7 +57,7 @@ impl Random {
         match kind {
             AttrKind::Bool => Attr::Bool(self.below(2) == 0),
             AttrKind::Int => Attr::Int(self.int()),
-            AttrKind::Str => Attr::Str(self.of(&["x", "dense", "elements"]).into()),
+            AttrKind::Str => Attr::Str(self.of(&["x", "dense", "elements", "sum", "max"]).into()),
             AttrKind::Ints => Attr::Ints(self.list(Self::int).into()),
             AttrKind::Dims => Attr::Dims(self.list(Self::dim).into()),
             AttrKind::Slices => Attr::Slices(self.list(Self::slice).into()),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes arrays.txt: what NumPy 2.4 answers for the ops on whole arrays (views, constructors, reductions, indexing, products).
+"""Writes arrays.txt: what NumPy 2.4 answers for the ops on whole arrays (views, constructors, reductions, scans, indexing, products).
 
 Run it in this folder; it needs numpy. A case is the text of an instruction, a line for each operand `%0`, `%1`, ... and a line for
 its result:
@@ -398,12 +398,52 @@ def product(x, y, lc, rc, lb, rb):
     case(f"dot_general %0, %1, {', '.join(lists)}", [x, y], lambda x, y: dot(x, y, lc, rc, lb, rb))
 
 
+# --- Scans -------------------------------------------------------------------------------------------------------------
+
+SCANS = {
+    "sum": ("cumsum", np.cumsum),
+    "prod": ("cumprod", np.cumprod),
+    "min": ("cummin", np.minimum.accumulate),
+    "max": ("cummax", np.maximum.accumulate),
+    "any": (None, np.logical_or.accumulate),
+    "all": (None, np.logical_and.accumulate),
+}
+
+
+def scans():
+    nan, inf = np.nan, np.inf
+    rows = [[1, nan, 3, 4], [inf, 1, inf, -inf], [-inf, -1, -inf, -2], [0.5, -0.25, 8, -9], [-0.0] * 4]
+    for monoid, (op, f) in SCANS.items():
+        for name in NAMES:
+            for shape in [[0], [7], [2, 3, 2]]:
+                for axis in range(len(shape)):
+                    scanned(monoid, op, f, random(name, shape), axis, axis - len(shape) if RNG.random() < 0.3 else axis)
+        for name in FLOATS + COMPLEX:
+            for axis in (0, 1):
+                scanned(monoid, op, f, listed(rows, name), axis, axis)
+    for name in FLOATS:
+        for monoid in ("sum", "prod"):
+            scanned(monoid, *SCANS[monoid], random(name, [300]), 0, 0)
+    scanned("sum", *SCANS["sum"], random("i8", [3, 0, 2]), 1, 1)
+    scanned("max", *SCANS["max"], random("i8", [3, 0, 2]), 0, 0)
+
+
+def scanned(monoid, op, f, x, axis, stated):
+    start = f"{op} %0" if op else f'scan %0, monoid="{monoid}"'
+    along = [f"axis={stated}"] if x.ndim > 1 or RNG.random() < 0.5 else []
+    case(", ".join([start, *along]), [x], lambda x: f(x, axis))
+    case(", ".join([start, *along, "reverse=true"]), [x], lambda x: np.flip(f(np.flip(x, axis), axis), axis))
+    if op and axis == 0:
+        case(", ".join([f'scan %0, monoid="{monoid}"', *along]), [x], lambda x: f(x, axis))
+
+
 views()
 constructors()
 reductions()
 indexing()
 together()
 products()
+scans()
 with open("arrays.txt", "w") as out:
     out.write("\n".join(LINES) + "\n")
 print(sum(not line.startswith(("<", ">")) for line in LINES), "cases")

@@ -29,6 +29,7 @@ pub mod rank;
 pub mod reduce;
 pub mod reduced;
 mod rule;
+pub mod scan;
 pub mod styled;
 pub mod update;
 pub mod view;

@@ -63,7 +63,8 @@ fn arrays_are_as_numpy_has_them() {
         wrong[..wrong.len().min(20)].join("\n")
     );
     let ops = "transpose flip slice reshape expand_dims squeeze diagonal broadcast_in_dim item to_array full iota eye tri \
-        constant sum prod min max any all argmin argmax getitem dim take gather compress update concat stack dot_general";
+        constant sum prod min max any all argmin argmax getitem dim take gather compress update concat stack dot_general \
+        cumsum cumprod cummin cummax scan";
     for op in ops.split_ascii_whitespace() {
         assert!(count.get(op).is_some_and(|&n| n >= 2), "{op}: {count:?}");
     }
