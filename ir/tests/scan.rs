@@ -161,3 +161,61 @@ entry:
     let printed = module.to_string();
     assert_eq!(parse_module(&printed, "printed.ir").map(|m| m.to_string()).ok(), Some(printed));
 }
+
+#[test]
+fn scan_ops_say_what_is_wrong() {
+    let refused = |params: &str, inst: &str, why: &str| {
+        let text = format!("func @f({params}) {{\nentry:\n  %r = {inst}\n  ret\n}}\n");
+        let error = parse_module(&text, "wrong.ir").expect_err(inst).render(false).to_string();
+        assert!(error.contains(why), "{inst}\n{error}");
+    };
+    refused("%x: f64[n, m]", "cumsum %x", "`cumsum` needs an axis, as the operand has 2");
+    refused("%x: f64[n, m]", "cumsum %x, axis=2", "has no axis 2 at rank 2");
+    refused("%x: f64[]", "cummax %x", "needs an axis, as the operand has 0");
+    refused("%x: f64", "cumsum %x", "reads an array, operand 0 is the scalar f64");
+    refused("%x: i8[n]", "cumsum %x, init=0:i8", "starts from i8, and the result is i64");
+    refused("%x: i8[n]", "cumsum %x, init=1:i8", "`init=1:i64`");
+    refused("%x: c64[n]", "cummin %x, exclusive=true", "has no first element, as `min` of c64 has no neutral one");
+    refused("%x: f64[n]", "scan %x", "monoid");
+    refused(
+        "%x: f64[n]",
+        "scan %x, monoid=\"argmax\"",
+        "has no monoid \"argmax\"; there are sum, prod, min, max, any, all",
+    );
+}
+
+#[test]
+fn scan_ops_are_nodes() {
+    let x = || vec![array(&[2, 3], &[1., -0., 3., f64::NAN, 5., -6.]), array(&[2], &[-0., 20.])];
+    for monoid in ["sum", "prod", "min", "max", "any", "all"] {
+        for attrs in ["", ", exclusive=true", ", reverse=true", ", exclusive=true, reverse=true"] {
+            for axis in [0, 1] {
+                let text = format!(
+                    "func @f(%x: f64[n, m], %v: f64[n]) -> ? {{\nentry:\n  %r = scan %x, monoid=\"{monoid}\", axis={axis}{attrs}\n  ret %r\n}}\n"
+                );
+                let dtype = if matches!(monoid, "any" | "all") { "bool" } else { "f64" };
+                let text = text.replace("-> ?", &format!("-> {dtype}[n, m]"));
+                let module = parse_module(&text, "op.ir").unwrap_or_else(|e| panic!("{}", e.render(false)));
+                let func = module.functions().next().expect("a function");
+                let inst = func.first_inst(func.entry().expect("a block")).expect("an instruction");
+                let data = func.inst(inst);
+                let scan = ops::scan::Scan::of(func, data).expect("a scan");
+                let expr = scan.expression(func.ty(data.args[0]), func.ty(data.results[0]), Loc::default());
+                let attrs = Attrs::new().with("expr", Attr::Expr(std::sync::Arc::new(expr.expect("a node"))));
+                let mut b =
+                    FuncBuilder::new("f", &[("x", func.ty(data.args[0]).clone())], vec![func.results[0].clone()]);
+                let r = b.op_with("arrayexpr", [b.param(0)], attrs).expect("valid");
+                b.ret([r]).expect("one result");
+                let by_node = evaluate_function(&b.finish(), x()[..1].to_vec(), Limits::default()).expect("right");
+                let by_op = evaluate(&module, "f", x(), Limits::default()).expect("right");
+                let bits = |d: &Datum| d.to_array().iter().map(|s| s.to_f64()).map(f64::to_bits).collect::<Vec<_>>();
+                assert_eq!(
+                    bits(&by_op.results[0]),
+                    bits(&by_node.results[0]),
+                    "{monoid}{attrs_text}",
+                    attrs_text = text
+                );
+            }
+        }
+    }
+}

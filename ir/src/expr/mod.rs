@@ -307,8 +307,8 @@ pub enum Init {
     Existing(Vec<u32>),
 }
 
-/// One reduction over all reduce axes and the scan axis. It consumes as many consecutive yields of the body as
-/// it has accumulators.
+/// One reduction over all reduce axes and the scan axis. It consumes as many consecutive yields of the body
+/// as it has accumulators.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reduction {

@@ -169,7 +169,7 @@ impl Builder {
         }
     }
 
-    /// A reduction, usually of a view.
+    /// A reduction or a scan, usually of a view.
     fn reduction(&mut self, step: &Step) {
         let mut value = self.value(&step.operands[0].1);
         if step.flag {
@@ -181,9 +181,16 @@ impl Builder {
         let axes = Some([axis]).filter(|_| !step.operands[1].0);
         let attrs = axes.map_or(Attrs::new(), |axes| Attrs::new().with("axes", Attr::Ints(axes.into())));
         let keeps = step.operands[2].0;
+        let ops =
+            ["sum", "prod", "min", "max", "any", "all", "argmin", "argmax", "cumsum", "cumprod", "cummin", "cummax"];
+        let op = ops[step.operands[1].1.index(ops.len())];
+        if op.starts_with("cum") {
+            let attrs = Attrs::new().with("axis", Attr::Int(axis)).with("exclusive", Attr::Bool(keeps));
+            let attrs = attrs.with("reverse", Attr::Bool(step.operands[1].0 && step.flag));
+            return self.push(op, &[value.into()], attrs);
+        }
         let attrs = if keeps { attrs.with("keepdims", Attr::Bool(true)) } else { attrs };
-        let ops = ["sum", "prod", "min", "max", "any", "all", "argmin", "argmax"];
-        self.push(ops[step.operands[1].1.index(ops.len())], &[value.into()], attrs);
+        self.push(op, &[value.into()], attrs);
     }
 
     fn view(&mut self, step: &Step) {
@@ -286,6 +293,7 @@ exact! {
     cheaper_ops_are_exact: "strength-reduction";
     reducing_what_views_show_is_exact: "reduce-views";
     reducing_what_is_computed_is_exact: "array-expr, reduce-fusion, dce";
-    finishing_where_rows_are_combined_is_exact: "array-expr, reduce-fusion, reduce-finish, dce";
+    scanning_what_is_computed_is_exact: "array-expr, scan-fusion, dce";
+    finishing_where_rows_are_combined_is_exact: "array-expr, reduce-fusion, scan-fusion, reduce-finish, dce";
     all_together_are_exact: "fold, canonicalize, strength-reduction, reduce-views, cse, dce";
 }

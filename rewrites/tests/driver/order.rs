@@ -123,7 +123,7 @@ const ORDER: &str = "\
     extents, dead-branches, components, inline, fold, canonicalize, block-args, \
     jump-threading, merge-blocks, node-extents, operand-casts, cse, gvn, licm, dce, reduce-views, \
     strength-reduction, flat-positions, operand-reads, repeated-values, sink, array-expr, \
-    reduce-fusion, reduce-finish, scalar-finish, reduce-siblings, expr-siblings, node-results";
+    reduce-fusion, scan-fusion, reduce-finish, scalar-finish, reduce-siblings, expr-siblings, node-results";
 
 #[test]
 fn the_order_of_the_default_pipeline() {

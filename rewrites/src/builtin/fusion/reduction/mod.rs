@@ -4,6 +4,7 @@
 //! - [`one_pass_variance`]: fuses a sum and a sum of squared differences from the mean into one pass;
 //!   opt-in.
 //! - [`reduce_fusion`]: fuses reductions with the producers of their operands.
+//! - [`scan_fusion`]: fuses scans with the producers of their operands.
 //! - [`reduce_finish`]: fuses reductions with the elementwise consumers of their results.
 //! - [`scalar_finish`]: fuses reductions to a scalar with the scalar ops that consume it.
 
@@ -13,3 +14,4 @@ pub mod reduce_finish;
 pub mod reduce_fusion;
 pub(crate) mod reduction_node;
 pub mod scalar_finish;
+pub mod scan_fusion;

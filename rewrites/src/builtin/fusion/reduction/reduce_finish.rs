@@ -1,7 +1,7 @@
 //! `reduce-finish`: fuses reductions along rows with the elementwise consumer of their results.
 
 use super::reduce_fusion::takes_in;
-use super::reduction_node::{along_rows, reduces};
+use super::reduction_node::{along_rows, reduces, scans};
 use crate::builtin::fusion::cost::is_large;
 use crate::builtin::fusion::legality::{is_pointwise, may_move};
 use crate::builtin::fusion::node::FusedExpr;
@@ -12,8 +12,9 @@ use rewright_ir::{ArrayExpr, Attr};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Fuses reductions along rows with the elementwise work on their results into one `arrayexpr`: the mean of
-/// a row is divided by the row's length where the row is summed, and the root of a norm is taken there.
+/// Fuses reductions along rows, and scans, with the elementwise work on their results into one `arrayexpr`:
+/// the mean of a row is divided by the row's length where the row is summed, and the root of a norm is taken
+/// there.
 ///
 /// The consumer is an `arrayexpr` along the kept axes, and the only user of the results. Several reductions
 /// that it reads are fused into one pass if they have the same axes and combine in the same order. The
@@ -37,7 +38,7 @@ static REDUCE_FINISH: RewriteDef = RewriteDef::root(
 )
 .roots(&["arrayexpr"])
 .stage(Stage::BeforeLowering)
-.after(&["reduce-fusion"])
+.after(&["scan-fusion"])
 .reach(1);
 register_rewrite!(REDUCE_FINISH);
 
@@ -82,7 +83,8 @@ impl RootRewrite for ReduceFinish {
             if node.as_ref().is_some_and(|node| node.of.contains(&inst)) || !may_join(cx, inst, root) {
                 continue;
             }
-            let Some(found) = along_rows(cx, inst).filter(|node| !node.is_total()) else { continue };
+            let found = along_rows(cx, inst).filter(|node| !node.is_total()).or_else(|| scans(cx, inst));
+            let Some(found) = found else { continue };
             node = match node {
                 None => Some(found),
                 Some(first) => Some(first.joined(found)),
@@ -116,7 +118,7 @@ impl RootRewrite for ReduceFinish {
 
 /// True if the instruction takes so much longer for single numbers than for vectors that another pass is
 /// cheaper.
-fn is_long(inst: &BodyInst) -> bool {
+pub(super) fn is_long(inst: &BodyInst) -> bool {
     let BodyOp::Op(op, _) = &inst.op else { return true };
     let is_complex = inst.dtypes.iter().any(|dtype| dtype.is_complex());
     // The reciprocal of a root is only two instructions.

@@ -1,12 +1,14 @@
 //! Reductions as nodes, once `reduce-fusion` has fused them with their producers.
 
 use super::reduce_fusion::takes_in;
+use super::scan_fusion::ScanFusion;
 use crate::builtin::fusion::cost::is_large;
 use crate::builtin::fusion::legality::is_scheduled;
 use crate::builtin::fusion::node::FusedExpr;
 use crate::prelude::*;
 use rewright_ir::expr::{AxisKind, Init, SymExpr, Write};
 use rewright_ir::ops::reduced::Reduced;
+use rewright_ir::ops::scan::Scan;
 use rewright_ir::{ArrayExpr, InstData};
 use std::borrow::Cow;
 
@@ -38,6 +40,36 @@ pub(crate) fn along_any(cx: &MatchCx<'_>, inst: Inst) -> Option<FusedExpr> {
     let from_zero = expr.axes.iter().all(|axis| axis.lo == zero);
     let simple = plain && from_zero && reduces && expr.scan().is_none() && expr.guard.is_empty();
     (simple && !is_scheduled(data) && !starts_from_operand(data)).then(|| FusedExpr {
+        of: [inst].into_iter().collect(),
+        args: data.args.to_vec(),
+        results: data.results.to_vec(),
+        expr: expr.into_owned(),
+    })
+}
+
+/// The instruction as a node, if it is a scan that covers all points, with axes that start at 0 and no reduce
+/// axis.
+pub(crate) fn scans(cx: &MatchCx<'_>, inst: Inst) -> Option<FusedExpr> {
+    let func = cx.func();
+    let data = func.inst(inst);
+    let zero = SymExpr::default();
+    let is_simple = |expr: &ArrayExpr| {
+        expr.scan().is_some()
+            && expr.guard.is_empty()
+            && expr.axes.iter().all(|axis| axis.kind.has_results() && axis.lo == zero)
+            && expr.outs.iter().all(|out| out.fill.is_none() && out.write == Write::Unique)
+    };
+    let expr: Cow<'_, ArrayExpr> = match data.attrs.expr() {
+        Some(expr) => Cow::Borrowed(expr),
+        None => {
+            let scan = Scan::of(func, data)?;
+            if ScanFusion.matches(cx, inst).is_ok() {
+                return None;
+            }
+            Cow::Owned(scan.expression(func.ty(data.args[0]), func.ty(data.results[0]), data.loc).ok()?)
+        }
+    };
+    (is_simple(&expr) && !is_scheduled(data)).then(|| FusedExpr {
         of: [inst].into_iter().collect(),
         args: data.args.to_vec(),
         results: data.results.to_vec(),
