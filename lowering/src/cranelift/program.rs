@@ -430,7 +430,12 @@ impl<'a> ProgramEmitter<'a> {
         match self.rooms[location.buffer as usize].clone() {
             Room::Variables(_) => Err(unsupported("a variable has no address")),
             Room::Caller(..) => {
-                let (prefix, rest) = split(location, &self.loops);
+                let (mut prefix, mut rest) = split(location, &self.loops);
+                // The innermost index is added last: the optimizer hoists a sum of values from outside of its
+                // loop.
+                if !rest.is_empty() {
+                    rest.extend(prefix.loops.pop());
+                }
                 let found = self.addresses.get(&prefix).copied();
                 let mut address = found.ok_or_else(|| unsupported("an address used before it is computed"))?;
                 for (value, coefficients) in rest {

@@ -4,14 +4,14 @@
 //! load and store one element: then each of these is done once for several iterations. A body has a limited
 //! number of instructions, so that values stay in registers and kernels compile fast.
 //!
-//! An innermost loop that carries a local scalar, as that over the points of a scan, is a chain of dependent
+//! An innermost loop that carries a local float, as that over the points of a scan, is a chain of dependent
 //! instructions. Several iterations of the loop around it interleave such chains and hide their latency.
 //!
 //! In a product of matrices, the rows of the result share the elements of the right operand, and the steps of
 //! the sum share the elements of the result.
 
 use super::walk::{each_access, each_stmt, locals, written};
-use super::{For, If, Linear, Location, Program, ProgramBuilder, Stmt, Trip};
+use super::{BufferDecl, For, If, Linear, Location, Program, ProgramBuilder, Stmt, Trip};
 use crate::kernel::KValue;
 use rustc_hash::FxHashSet;
 
@@ -21,6 +21,10 @@ const MOST_ITERATIONS: usize = 8;
 /// The groups of vectors for which iterations have carried values at least, so that a load serves several of
 /// them.
 const LEAST_GROUPS: usize = 2;
+
+/// The most chains of dependent instructions that are interleaved. They hide the latency of an addition, and
+/// the addresses of as many rows fit registers.
+const MOST_CHAINS: usize = 4;
 
 /// The most scalar instructions of a body after independent iterations are jammed, and after steps of a sum
 /// are, too. Measured on an AMD EPYC (Zen 4).
@@ -102,12 +106,16 @@ fn factor(program: &Program, nest: &For, Kind { of_steps, has_steps, most, insts
     if nest.trip == Trip::Few || !nest.is_rectangular(&varying) {
         return None;
     }
+    let wanted = match () {
+        () if bodies.iter().any(shares) => most,
+        () if !of_steps && bodies.iter().any(|inner| inner.is_chain(&own, &program.buffers)) => MOST_CHAINS.min(most),
+        () => return None,
+    };
     let extents = nest.hi.iter().filter_map(|hi| hi.clone().minus(&nest.lo).as_constant());
-    let factor = extents.fold(most as i64, i64::min).min((most_insts / insts.max(1)) as i64);
-    let is_worth_it = factor > 1 && bodies.iter().any(|inner| shares(inner) || !of_steps && inner.is_chain(&own));
+    let factor = extents.fold(wanted as i64, i64::min).min((most_insts / insts.max(1)) as i64);
     // The lanes of vectors are not jammed.
     let is_kind = || !(has_steps && nest.has_steps(&program.buffers)) && of_steps != nest.is_parallel(&program.buffers);
-    (is_worth_it && is_kind() && nest.may_jam(&program.buffers)).then_some(factor)
+    (factor > 1 && is_kind() && nest.may_jam(&program.buffers)).then_some(factor)
 }
 
 impl For {
@@ -130,11 +138,13 @@ impl For {
         varying
     }
 
-    /// True if it stores a scalar that it loads, one of these local buffers.
-    fn is_chain(&self, own: &FxHashSet<u32>) -> bool {
+    /// True if it stores a float that it loads, one of these local buffers. Integers have short latencies, and
+    /// take registers from addresses.
+    fn is_chain(&self, own: &FxHashSet<u32>, buffers: &[BufferDecl]) -> bool {
         let (mut loaded, mut stored) = (FxHashSet::default(), FxHashSet::default());
         each_access(&self.body, &mut |buffer, location, is_store| {
-            if own.contains(&buffer) && location.is_some_and(|location| location.at.is_empty()) {
+            let is_scalar = own.contains(&buffer) && location.is_some_and(|location| location.at.is_empty());
+            if is_scalar && buffers[buffer as usize].dtype.real().is_float() {
                 if is_store { &mut stored } else { &mut loaded }.insert(buffer);
             }
         });

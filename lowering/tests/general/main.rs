@@ -82,7 +82,7 @@ fn agree(count: u64, seed: u64) {
 
 #[test]
 fn slices_of_the_outermost_axis_run_on_threads() {
-    let text = "func @f(%x: f64[n, m], %p: i64[k], %q: i64[k]) -> f64[k, m], f64[k] {
+    let text = "func @f(%x: f64[n, m], %p: i64[k], %q: i64[k]) -> f64[k, m], f64[k], f64[k, m], f64[k, m] {
 entry:
   %0 = arrayexpr [i: k, j: m] (x = %x[gather(%p[i]), clamp(j + 1)], y = %x[gather(%q[i]), pad(j - 1, 2.0)]) {
     t0 = sub x, y
@@ -91,7 +91,13 @@ entry:
   %1 = arrayexpr [i: k, j: reduce m] where j <= i (x = %0[i, j]) {
     yield x
   } reduce (sum f64) : f64[k]
-  ret %0, %1
+  %2 = arrayexpr [i: k, j: scan m] (x = %0[i, m - j - 1]) {
+    yield x
+  } reduce (sum f64) init first into ([i, m - j - 1]) : f64[k, m]
+  %3 = arrayexpr [i: scan exclusive k, j: m] where i >= j (x = %0[i, j]) {
+    yield x
+  } reduce (sum f64) into ([i, j] fill 0.5) : f64[k, m]
+  ret %0, %1, %2, %3
 }";
     let x = ndarray::Array2::from_shape_fn((50, 200), |(i, j)| ((i * 37 + j * 11) % 101) as f64 / 7.0);
     let p = ndarray::Array1::from_shape_fn(2000, |i| (i * 7 % 50) as i64);
