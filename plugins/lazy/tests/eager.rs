@@ -184,6 +184,26 @@ fn reductions_go_along_axes() {
 }
 
 #[test]
+fn scans_are_running_totals() {
+    for op in ["cumsum", "cumprod", "cummin", "cummax"] {
+        for dtype in [DType::F64, DType::I8, DType::Bool] {
+            for axis in [0, -1] {
+                let array = lazy(dtype, &[3, 2, 4]);
+                let attrs = Attrs::new().with("axis", Attr::Int(axis));
+                for x in [array.clone(), array.flip(&[0, 2]), array.index(1, 0).broadcast_to(&[2, 3, 4])] {
+                    agrees(op, &[&x], &attrs);
+                }
+            }
+        }
+    }
+    let x = lazy(DType::F64, &[3, 4]);
+    let wanted = LazyArray::apply_with("cummax", [&x], &Attrs::new().with("axis", Attr::Int(-1))).unwrap();
+    assert_eq!(x.cummax(-1).force().unwrap(), wanted.force().unwrap());
+    let error = x.cumsum(2).checked().unwrap_err().to_string();
+    assert!(error.contains("`cumsum`") && error.contains("axis 2"), "{error}");
+}
+
+#[test]
 fn means_are_sums_divided_by_counts() {
     for (dtype, result) in
         [(DType::F32, DType::F32), (DType::I8, DType::F64), (DType::Bool, DType::F64), (DType::C64, DType::C64)]

@@ -1,11 +1,11 @@
-//! Reductions along axes: `x.sum(..)`, `x.max(0)`, `x.mean(Axes::from(-1).kept())`.
+//! Reductions along axes: `x.sum(..)`, `x.max(0)`, `x.mean(Axes::from(-1).kept())`; and scans: `x.cumsum(0)`.
 
 use super::apply::carried;
 use super::axes::Axes;
 use super::operation::{Kind, Operation};
 use super::operators::{Found, core_op};
 use crate::array::LazyArray;
-use rewright::{DType, EvalError};
+use rewright::{Attr, Attrs, DType, EvalError};
 
 macro_rules! reductions {
     ($($name:ident $doc:literal)*) => {
@@ -28,7 +28,34 @@ reductions! {
     argmax "the position of the first greatest element along an axis, or in row-major order."
 }
 
+macro_rules! scans {
+    ($($name:ident $doc:literal)*) => {
+        impl LazyArray {
+            $(#[doc = concat!("The op `", stringify!($name), "` along an axis; negative axes count from the last: ", $doc)]
+            pub fn $name(&self, axis: i64) -> LazyArray {
+                self.scanned(core_op!(stringify!($name)), axis)
+            })*
+        }
+    };
+}
+scans! {
+    cumsum "running sums."
+    cumprod "running products."
+    cummin "the smallest element so far; NaN from the first NaN on."
+    cummax "the greatest element so far; NaN from the first NaN on."
+}
+
 impl LazyArray {
+    fn scanned(&self, op: &Found, axis: i64) -> LazyArray {
+        match &**op {
+            Ok(op) => {
+                let attrs = Attrs::new().with("axis", Attr::Int(axis));
+                carried(&Operation { op: *op, kind: Kind::Given(&attrs) }, &[&self.into()])
+            }
+            Err(error) => LazyArray::failed(error.clone()),
+        }
+    }
+
     /// The mean along axes. For bools and integers it is computed at `f64`. The mean of no elements is
     /// NaN.
     pub fn mean(&self, axes: impl Into<Axes>) -> LazyArray {
