@@ -163,7 +163,7 @@ entry:
 }
 
 #[test]
-fn scan_ops_say_what_is_wrong() {
+fn mistakes_of_scan_ops_are_told() {
     let refused = |params: &str, inst: &str, why: &str| {
         let text = format!("func @f({params}) {{\nentry:\n  %r = {inst}\n  ret\n}}\n");
         let error = parse_module(&text, "wrong.ir").expect_err(inst).render(false).to_string();

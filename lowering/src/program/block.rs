@@ -138,8 +138,8 @@ impl For {
         varying
     }
 
-    /// True if it stores a float that it loads, one of these local buffers. Integers have short latencies, and
-    /// take registers from addresses.
+    /// True if it stores a float that it loads, one of these local buffers. Integers have short latencies,
+    /// and take registers from addresses.
     fn is_chain(&self, own: &FxHashSet<u32>, buffers: &[BufferDecl]) -> bool {
         let (mut loaded, mut stored) = (FxHashSet::default(), FxHashSet::default());
         each_access(&self.body, &mut |buffer, location, is_store| {
