@@ -23,10 +23,10 @@ use smallvec::SmallVec;
 ///
 /// It computes at the promoted dtype, which is that of the result: integers wrap, and for bools the sum is
 /// "or" and the product "and". Products are summed in the order of the reduction `sum` with the contracted
-/// axes last. Products of matrices, in which one axis is contracted and both operands have free axes, add rows
-/// to rows: the contracted axis comes before the free axes of the right operand. So do other products if all
-/// contracted axes of the right operand come before its free axes. Where rows are added to rows, products of
-/// floats are not rounded before they are added, as by the reduction `dot`.
+/// axes last. Products of matrices, in which one axis is contracted and both operands have free axes, add
+/// rows to rows: the contracted axis comes before the free axes of the right operand. So do other products if
+/// all contracted axes of the right operand come before its free axes. Where rows are added to rows, products
+/// of floats are not rounded before they are added, as by the reduction `dot`.
 pub static DOT_GENERAL: OpDef =
     OpDef::new("dot_general", "sums of products along pairs of axes", Arity::Exactly(2), infer, Eval::Array(eval))
         .attrs(&[

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! An element that the first loop stores and the second one loads stays in a register
-//! ([`forward`](super::forward)). Loops are fused if the second one loads elements that the first one stores, and
-//! each iteration accesses the same elements in both, of all buffers that one of the loops writes.
+//! ([`forward`](super::forward)). Loops are fused if the second one loads elements that the first one stores,
+//! and each iteration accesses the same elements in both, of all buffers that one of the loops writes.
 
 use super::replay::Replay;
 use super::walk::{accessed, each_access, each_stmt, locals, written};

@@ -50,9 +50,9 @@ impl For {
 }
 
 impl ProgramBuilder {
-    /// Appends rounds of `factor` iterations of a loop, whose inner loops are fused, and rounds of half as many
-    /// for the rest, and so on. If it makes no difference how often an iteration runs, the last round is moved
-    /// back to end with the loop, and only a loop of less than `factor` iterations has a rest.
+    /// Appends rounds of `factor` iterations of a loop, whose inner loops are fused, and rounds of half as
+    /// many for the rest, and so on. If it makes no difference how often an iteration runs, the last round is
+    /// moved back to end with the loop, and only a loop of less than `factor` iterations has a rest.
     pub(super) fn unroll_and_jam(&mut self, nest: &For, factor: i64) {
         let hi = self.extreme(Binary::Min, &nest.hi);
         let extent = hi.clone().minus(&nest.lo);

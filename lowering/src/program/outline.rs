@@ -3,9 +3,9 @@
 //!
 //! A nest is a loop that is [`parallel`](super::parallel), or a loop that contains scalar instructions, loads
 //! and one nest; a kernel runs its outer loops in order. The parallel loop may have a loop in order in it,
-//! whose local scalars are the carried values of a kernel with [`Steps`]. The bounds of a nest are values of the scope around it, and
-//! each position in it is affine in its indices. Each point reads and writes one element of each array that
-//! it writes.
+//! whose local scalars are the carried values of a kernel with [`Steps`]. The bounds of a nest are values of
+//! the scope around it, and each position in it is affine in its indices. Each point reads and writes one
+//! element of each array that it writes.
 
 use super::walk::each_access;
 use super::{
@@ -177,11 +177,11 @@ struct Draft<'a> {
 /// Parts of a nest.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// What has no steps, or comes before them.
+    /// Statements without steps, or before them.
     Before,
     /// A step.
     Step,
-    /// What comes after the steps: from this value of the kernel on.
+    /// Statements after the steps, whose values are from this one of the kernel on.
     After(u32),
 }
 
@@ -520,8 +520,8 @@ pub(super) fn nest_of(outermost: &For) -> Option<Vec<&For>> {
 }
 
 impl For {
-    /// True if points of this parallel loop are lanes of a kernel with steps: it has a loop in order in it, and
-    /// accesses adjacent elements.
+    /// True if points of this parallel loop are lanes of a kernel with steps: it has a loop in order in it,
+    /// and accesses adjacent elements.
     pub(super) fn has_steps(&self, buffers: &[BufferDecl]) -> bool {
         let Some(nests) = stepped_nest_of(self).filter(|nests| nests.len() == 2) else { return false };
         let mut is_adjacent = !nests[1].is_parallel(buffers);
