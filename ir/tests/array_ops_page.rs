@@ -8,7 +8,7 @@ use std::path::PathBuf;
 const INTRODUCTION: &str = "\
 # Ops on whole arrays
 
-<!-- Written by: REWRIGHT_BLESS=1 cargo test -p rewright-ir --test array_ops_page -->
+<!-- Written by: REWRIGHT_BLESS=1 cargo test -p rewright-ir --test all array_ops_page -->
 
 You know the name of an op, and want its operands, attributes and result. Positive axes count from the first
 one, negative axes from the last.

@@ -1,13 +1,8 @@
 //! Steps that run by the reference meanings of their ops are named, each once; reshapes, updates and
 //! constants are no such steps.
 
-#[path = "support/arrays.rs"]
-mod arrays;
-#[path = "support/every.rs"]
-mod every;
-
-use arrays::array;
-use every::{Every, compile};
+use crate::support::arrays::array;
+use crate::support::every::{Every, compile};
 use ndarray::{Array1, Array2, Array3, s};
 use rewright_ir::{Array, DType, Datum, Element, Scalar, with_dtype};
 use rewright_lowering::exec::{Backend, Executable, Instead};

@@ -1,13 +1,8 @@
 //! Ops that copy elements and compute nothing: arrays that are put together, and elements read at positions that are found in arrays. They have kernels or
 //! steps of their own, for any strides and dtypes, or a remark.
 
-#[path = "support/arrays.rs"]
-mod arrays;
-#[path = "support/every.rs"]
-mod every;
-
-use arrays::array;
-use every::{Every, compile};
+use crate::support::arrays::array;
+use crate::support::every::{Every, compile};
 use ndarray::{Array1, Array2, Axis, s};
 use rewright_lowering::exec::{Backend, Instead};
 

@@ -1,13 +1,8 @@
 //! Executables run kernels: the same bits from the reference evaluator, the interpreter and machine code, whatever the shapes and
 //! strides, and errors that say the same.
 
-#[path = "support/arrays.rs"]
-mod arrays;
-#[path = "support/every.rs"]
-mod every;
-
-use arrays::array;
-use every::{Every, compile};
+use crate::support::arrays::array;
+use crate::support::every::{Every, compile};
 use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use rewright_ir::{Array, DType, Datum, EvalErrorKind, Scalar};
 use rewright_lowering::exec::{Arg, Backend};

@@ -1,10 +1,7 @@
 //! Long rows that are combined leaf by leaf, of more arrays than there are registers for their addresses: by every backend, from the beginning and
 //! from the end, with some arrays copied since their elements are apart.
 
-#[path = "support/every.rs"]
-mod every;
-
-use every::Every;
+use crate::support::every::Every;
 use ndarray::{Array1, ArrayView1, s};
 use num_complex::Complex;
 use rewright_ir::Element;

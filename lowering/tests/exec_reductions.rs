@@ -1,10 +1,7 @@
 //! Reductions by kernels against the reference evaluator, bit for bit: every op and dtype, shapes around the sizes at which the order of
 //! combination changes, any axes, views of any strides, and work fused before and after.
 
-#[path = "support/bits.rs"]
-mod bits;
-
-use bits::bits;
+use crate::support::bits::bits;
 use rewright_ir::expr::Monoid;
 use rewright_ir::text::parse_module;
 use rewright_ir::{Array, DType, Datum, Scalar};

@@ -1,12 +1,7 @@
 //! Reductions that combine by a region, against the reference evaluator, bit for bit: in all orders, from all that they may start from, of rows
 //! of all lengths around those at which lanes and leaves begin.
 
-#[path = "support/agree.rs"]
-mod agree;
-#[path = "support/bits.rs"]
-mod bits;
-
-use agree::{check, compile};
+use crate::support::agree::{check, compile};
 use rewright_ir::{Array, DType, Scalar};
 use rewright_lowering::exec::Backend;
 

@@ -1,13 +1,8 @@
 //! Rows that are combined in memory, in blocks, against the reference evaluator, bit for bit: numbers of rows around those at which blocks and
 //! groups of them begin, results from narrower than a vector to wider than a piece, and all that a kernel of them may do besides.
 
-#[path = "support/agree.rs"]
-mod agree;
-#[path = "support/bits.rs"]
-mod bits;
-
-use agree::{check, compile};
-use bits::bits;
+use crate::support::agree::{check, compile};
+use crate::support::bits::bits;
 use ndarray::{Array2, Array3, ShapeBuilder, s};
 use rewright_ir::{Array, DType, Datum, Scalar};
 use rewright_lowering::exec::{Backend, ViewMut};

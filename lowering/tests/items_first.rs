@@ -1,11 +1,8 @@
 //! What points of short rows give, computed before they are combined: the bits of the plainest loops, for all dtypes and layouts.
 
-#[path = "support/scheduled.rs"]
-mod scheduled;
-
+use crate::support::scheduled::compile;
 use rewright_ir::{Array, DType, Datum, Scalar};
 use rewright_lowering::exec::{Arg, Backend, Executable};
-use scheduled::compile;
 
 fn filled(dtype: DType, shape: &[usize], seed: u64) -> Array {
     let mut random = fastrand::Rng::with_seed(seed);

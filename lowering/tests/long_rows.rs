@@ -1,12 +1,9 @@
 //! Short rows that are written out to long ones: the bits of the plainest loops, for all dtypes and layouts, and only where all other arrays allow it.
 
-#[path = "support/scheduled.rs"]
-mod scheduled;
-
+use crate::support::scheduled::compile;
 use ndarray::Axis;
 use rewright_ir::{Array, DType, Datum, Element, Scalar};
 use rewright_lowering::exec::{Arg, Backend, Executable};
-use scheduled::compile;
 
 /// `x * gain + offset + x` with a short row, and one that is the same everywhere along it.
 fn text(dtype: DType, schedule: &str) -> String {

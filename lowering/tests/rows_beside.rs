@@ -1,15 +1,10 @@
 //! Rows whose points may be combined in any order, a lane each: what they come to is the same bits, however they lie, and packed or not.
 
-#[path = "support/bits.rs"]
-mod bits;
-#[path = "support/scheduled.rs"]
-mod scheduled;
-
-use bits::bits;
+use crate::support::bits::bits;
+use crate::support::scheduled::compile;
 use ndarray::{Array2, ArrayView2, s};
 use rewright_ir::{Array, DType, Scalar};
 use rewright_lowering::exec::{Arg, Backend, Executable};
-use scheduled::compile;
 
 /// The dtype of both operands, a function of rows of one and the points of another, and how many points of a row that is read once are worth packing: none where what
 /// follows a row can't follow several.

@@ -1,15 +1,10 @@
 //! The first of the greatest elements of long rows, sought block by block: the same as by the plain kernel, wherever it is and whatever else there is.
 
-#[path = "support/bits.rs"]
-mod bits;
-#[path = "support/scheduled.rs"]
-mod scheduled;
-
-use bits::bits;
+use crate::support::bits::bits;
+use crate::support::scheduled::compile;
 use ndarray::{Array1, Array2, s};
 use rewright_ir::{Array, DType, Scalar};
 use rewright_lowering::exec::{Arg, Backend, Executable};
-use scheduled::compile;
 
 /// The position of the least or greatest in each row, with what is computed of it.
 fn program(of: &str, dtype: DType, body: &str, finish: &str, results: &str) -> String {

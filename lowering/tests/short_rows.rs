@@ -1,12 +1,9 @@
 //! Short rows that are read again and again: what they come to is the same bits, packed or not, whatever the shapes and strides.
 
-#[path = "support/scheduled.rs"]
-mod scheduled;
-
+use crate::support::scheduled::compile;
 use ndarray::{Array2, ArrayView2, s};
 use rewright_ir::{Array, DType, Datum};
 use rewright_lowering::exec::{Arg, Backend, Executable, ViewMut};
-use scheduled::compile;
 
 /// When a code generator with lanes packs rows.
 #[derive(Clone, Copy, Debug, PartialEq)]

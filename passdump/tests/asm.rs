@@ -1,8 +1,6 @@
 //! `passdump asm` from outside: what it shows of a function's kernels.
 
-mod support;
-
-use support::{done, passdump};
+use crate::support::{done, passdump};
 
 const TWO: &str = "func @f(%x: f64[n], %y: f32[m]) -> f64[n], f32[m] {
 entry:

@@ -1,8 +1,6 @@
 //! Errors of calls name the op and the values of the program, for every pipeline and every code generator.
 
-mod support;
-
-use support::{done, passdump};
+use crate::support::{done, passdump};
 
 /// A program that fails when it is called: its text, the arguments, and what the error must say.
 struct Failing {

@@ -1,8 +1,6 @@
 //! Programs of several functions, of styles and of lazy arrays, as the tool of this repository has them.
 
-mod support;
-
-use support::{done, passdump};
+use crate::support::{done, passdump};
 
 /// The error message for an invalid input.
 fn wrong(args: &[&str], input: &str) -> String {

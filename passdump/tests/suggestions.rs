@@ -1,10 +1,8 @@
 //! The first errors of a new user: each says what to do.
 
-mod support;
-
+use crate::support::{done, passdump};
 use std::fs;
 use std::path::Path;
-use support::{done, passdump};
 
 /// The program of the table. A case replaces a part of it.
 const PROGRAM: &str = "func @f(%x: f64[n], %y: f64[n]) -> f64[n] {\nentry:\n  %t = mul %x, 2.0\n  \

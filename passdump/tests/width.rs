@@ -1,8 +1,6 @@
 //! Output fits 100 columns, except IR text, its comments, and machine code.
 
-mod support;
-
-use support::{done, passdump};
+use crate::support::{done, passdump};
 
 /// The widest line, in columns.
 const WIDTH: usize = 100;

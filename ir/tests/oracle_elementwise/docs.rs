@@ -1,10 +1,10 @@
 //! `docs/ops.md`: the ops, their dtypes, and their differences from NumPy. Written from the registry and the
 //! lists in this folder if the environment variable `REWRIGHT_BLESS` is set; checked otherwise.
 
-use crate::bounds::{Unit, bound};
-use crate::differences::{DIFFERENCES, DTYPE_DIFFERENCES, GENERAL};
-use crate::names::{ABSENT, NO_UFUNC, numpy_names};
-use crate::{arity, elementwise, tuples};
+use super::bounds::{Unit, bound};
+use super::differences::{DIFFERENCES, DTYPE_DIFFERENCES, GENERAL};
+use super::names::{ABSENT, NO_UFUNC, numpy_names};
+use super::{arity, elementwise, tuples};
 use rewright_ir::math::vector::ERRORS;
 use rewright_ir::{Attr, Attrs, DType, Eval, Loop, Op};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,7 @@ const FAMILIES: &[(&str, &[DType])] = &[
 const INTRODUCTION: &str = "\
 # Elementwise ops
 
-<!-- Written by: REWRIGHT_BLESS=1 cargo test -p rewright-ir --test oracle_elementwise -->
+<!-- Written by: REWRIGHT_BLESS=1 cargo test -p rewright-ir --test all oracle_elementwise -->
 
 You know the name of an op, and want its dtypes, its accuracy or its name in NumPy. Operands broadcast as in
 NumPy.

@@ -1,7 +1,7 @@
 //! The dtypes that ops accept and yield are those of NumPy, for all operand dtypes and for literals.
 
-use crate::differences::DTYPE_DIFFERENCES;
-use crate::table::{dtype, op, text};
+use super::differences::DTYPE_DIFFERENCES;
+use super::table::{dtype, op, text};
 use rewright_ir::{Attrs, DType, Eval, Literal, LiteralCx, Op};
 
 /// A literal of each kind, in the tables' order.

@@ -1,7 +1,7 @@
 //! The ops' names, compared with NumPy's.
 
-use crate::table::text;
-use crate::{elementwise, table};
+use super::table::text;
+use super::{elementwise, table};
 use std::collections::BTreeSet;
 
 /// Ops that are NumPy ufuncs under other names, with all their NumPy names.

@@ -1,6 +1,6 @@
 //! Random expressions that the verifier accepts, with every part of an `arrayexpr`.
 
-use crate::random::{Generator, Rng};
+use super::random::{Generator, Rng};
 use rewright_ir::builder::infer_types;
 use rewright_ir::expr::*;
 use rewright_ir::*;

@@ -1,6 +1,6 @@
 //! Random functions: ops of every kind on values of every type, names that need quotes, branches and loops.
 
-use crate::expression::random_expression;
+use super::expression::random_expression;
 use rewright_ir::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! One call of a kernel, run by two code generators and compared byte by byte.
 
-use crate::arena::Arena;
+use super::arena::Arena;
 use rewright_ir::{DType, Scalar};
 use rewright_lowering::internals::kernel::{Buffer, CompiledKernel, Kernel, KernelArgs, Status};
 use std::sync::LazyLock;

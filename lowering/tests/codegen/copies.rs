@@ -1,7 +1,7 @@
 //! Rows whose elements are not adjacent, which are copied to be computed: of all sizes, back and forth, from the first byte of their memory or up to the last.
 
-use crate::case::{Call, Layout};
-use crate::{fold, same};
+use super::case::{Call, Layout};
+use super::{fold, same};
 use rewright_ir::expr::Order;
 use rewright_ir::{DType, Scalar};
 use rewright_lowering::internals::kernel::{Binary, Buffer, Kernel, KernelBuilder, Part};

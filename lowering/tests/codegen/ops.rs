@@ -1,8 +1,8 @@
 //! Every operation at every dtype, on special values.
 
-use crate::case::{Call, Layout, REAL, Random};
-use crate::random::NUMBERS;
-use crate::same;
+use super::case::{Call, Layout, REAL, Random};
+use super::random::NUMBERS;
+use super::same;
 use rewright_ir::{DType, Scalar};
 use rewright_lowering::internals::kernel::{Binary, Buffer, Compare, KOp, KernelBuilder, Part, Unary};
 

@@ -1,7 +1,7 @@
 //! Complex elements: what kernels do with their parts, and wherever these are in memory.
 
-use crate::case::{Call, Layout, Random};
-use crate::same;
+use super::case::{Call, Layout, Random};
+use super::same;
 use rewright_ir::expr::Order;
 use rewright_ir::{DType, Scalar};
 use rewright_lowering::internals::kernel::{

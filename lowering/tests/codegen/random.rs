@@ -1,7 +1,7 @@
 //! Random kernels on random layouts.
 
-use crate::case::{Call, Layout, REAL, Random, element, special};
-use crate::same;
+use super::case::{Call, Layout, REAL, Random, element, special};
+use super::same;
 use rewright_ir::expr::Order;
 use rewright_ir::math::vector::Table;
 use rewright_ir::{Attrs, DType, EvalError, Op, OpDef, Scalar, Scalars};

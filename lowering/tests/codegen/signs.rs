@@ -1,6 +1,6 @@
 //! Kernels without the signs that nothing sees: the same bits.
 
-use crate::case::{Call, Layout, Random, run, special};
+use super::case::{Call, Layout, Random, run, special};
 use rewright_ir::expr::Order;
 use rewright_ir::{DType, Scalar};
 use rewright_lowering::internals::Interp;
@@ -125,7 +125,7 @@ fn unseen_signs_change_nothing() {
         let [want, got] = [&kernel, &without].map(|k| run(k, &*Interp.compile(k).expect("it can be run"), &call));
         assert!(want == got, "seed {seed}\n{kernel}\n{without}");
         if seed % 40 == 0 {
-            crate::same(&without, [call]);
+            super::same(&without, [call]);
         }
     }
     assert!(shorter > 250, "few have anything to leave out: {shorter} of {cases}");

@@ -1,8 +1,8 @@
 //! What is special about `x64`: few registers, and kernels that it refuses.
 
-use crate::case::{Call, Layout, REAL, Random};
-use crate::random::reference_kernel;
-use crate::same;
+use super::case::{Call, Layout, REAL, Random};
+use super::random::reference_kernel;
+use super::same;
 use rewright_ir::expr::Order;
 use rewright_ir::{DType, Scalar};
 use rewright_lowering::internals::kernel::{

@@ -1,6 +1,6 @@
 //! What lowering refuses, and what a call of a kernel is bound to.
 
-use crate::single::elementwise;
+use super::single::elementwise;
 use rewright_ir::expr::{
     Affine, Axis, AxisKind, Body, BodyInst, BodyOp, BodyRef, Condition, Index, IndexExpr, Mode, Operand, Out, Source,
     SymExpr, Test, Write,

@@ -1,7 +1,7 @@
 //! Random expressions: any number of axes, any affine maps, several results. Their kernels give the bits of the reference evaluator.
 
-use crate::call::{Compiled, assert_same};
-use crate::values::{Random, special};
+use super::call::{Compiled, assert_same};
+use super::values::{Random, special};
 use rewright_ir::expr::{
     Affine, Axis, AxisKind, Body, BodyInst, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr,
     Write,

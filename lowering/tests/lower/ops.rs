@@ -1,9 +1,9 @@
 //! Every elementwise op that is registered, at every one of its loops: the kernel gives the bits of the reference evaluator, interpreted
 //! and compiled, on vectors and without.
 
-use crate::call::{Compiled, assert_same};
-use crate::single::elementwise;
-use crate::values::{Layout, Random, matrix, special};
+use super::call::{Compiled, assert_same};
+use super::single::elementwise;
+use super::values::{Layout, Random, matrix, special};
 use rewright_ir::expr::BodyRef;
 use rewright_ir::op::ResolveLoop;
 use rewright_ir::{

@@ -2,7 +2,7 @@
 //! or be an error. The rewritten program and all backends must agree with the reference evaluation of the
 //! original program, in errors and in elements.
 //!
-//! `REWRIGHT_NESTS=100000 cargo test --release -p rewright-broadcast --test extents` is the full run.
+//! `REWRIGHT_NESTS=100000 cargo test --release -p rewright-broadcast --test all extents::` is the full run.
 
 use fastrand::Rng;
 use rewright::ir::{Styled, eval, parse_module};

@@ -2,7 +2,7 @@
 //! dense operands. Many cases store to arrays that they read, whole or in part, directly or through a
 //! view. Others write results to buffers that overlap their operands.
 //!
-//! `REWRIGHT_NESTS=100000 cargo test --release -p rewright-broadcast --test nests` is the full run.
+//! `REWRIGHT_NESTS=100000 cargo test --release -p rewright-broadcast --test all nests::` is the full run.
 //! `REWRIGHT_NESTS_SEED` is the first seed.
 
 #![allow(unsafe_code, reason = "buffers that overlap arguments are made from raw parts")]

@@ -1,9 +1,7 @@
 //! Contraction order: results are those of one loop nest, and the explanation shows the order.
 
-mod support;
-
+use crate::support::{Named, array, explained, run};
 use rewright::{DType, Datum};
-use support::{Named, array, explained, run};
 
 /// An array of whole numbers, so that sums have one value in every order.
 fn whole(shape: &[usize], seed: i64) -> Datum {
@@ -47,7 +45,7 @@ fn factors_may_be_any_expression() {
         &chain(16),
         "(X[a+b,b] * (Y[b,c] * Z[pad(c-1,1),d]))",
     );
-    let args = [&chain(16)[..], &[("J", support::ints(&[3, 1, 3, 0, 2, 2, 1, 5, 8, 9, 4]))]].concat();
+    let args = [&chain(16)[..], &[("J", crate::support::ints(&[3, 1, 3, 0, 2, 2, 1, 5, 8, 9, 4]))]].concat();
     check("W[a,k] := X[a,b]*Y[b,c]*Z[c,J[k]]", &args, "(X[a,b] * (Y[b,c] * Z[c,J[k]]))");
 }
 

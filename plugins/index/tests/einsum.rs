@@ -2,12 +2,10 @@
 
 #![allow(clippy::cloned_ref_to_slice_refs, reason = "a list of one argument reads as the others do")]
 
-mod support;
-
+use crate::support::{array, by2, floats};
 use rewright::Datum;
 use rewright::exec::Arg;
 use rewright_index::{einsum, einsum_statement};
-use support::{array, by2, floats};
 
 fn run(text: &str, operands: &[Datum]) -> Result<Datum, String> {
     let lent: Vec<Arg<'_>> = operands.iter().map(Arg::from).collect();

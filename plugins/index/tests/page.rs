@@ -1,10 +1,8 @@
 //! The examples of the page of index notation. Comments before a statement give its arrays; those behind it
 //! give the results, or a part of the error.
 
-mod support;
-
+use crate::support::outcome;
 use rewright::{Array, DType, Datum, Literal, Scalar};
-use support::outcome;
 
 const PAGE: &str = include_str!("../../../docs/index-notation.md");
 

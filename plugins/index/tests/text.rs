@@ -1,7 +1,7 @@
 //! Texts: every tree is printed as a text of the same tree, and every text gives a tree or an error.
 //!
-//! `REWRIGHT_MUTATIONS=1000000 cargo test -p rewright-index --test text` runs more of them; `REWRIGHT_SEED`
-//! selects others.
+//! `REWRIGHT_MUTATIONS=1000000 cargo test -p rewright-index --test all text::` runs more of them;
+//! `REWRIGHT_SEED` selects others.
 
 use rewright::{DType, Datum, Scalar, Type};
 use rewright_index::{InputKind, Statements, parse};

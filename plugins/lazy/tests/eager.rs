@@ -1,13 +1,11 @@
 //! Operators and functions of lazy arrays: what they give is what the reference evaluator gives of forced
 //! arrays.
 
-mod support;
-
+use crate::support::{View, input, reference};
 use proptest::prelude::*;
 use rewright::op::Arity;
 use rewright::{Array, Attr, Attrs, DType, Datum, EvalError, Limits, Op, Scalar, evaluate_op, registry};
 use rewright_lazy::{Axes, LazyArray, LazyExpr, Operand};
-use support::{View, input, reference};
 
 fn numbers(dtype: DType, shape: &[usize]) -> Array {
     let scaled = |i: usize| Scalar::F64((i as f64) * 0.25 - 0.75).cast(dtype);

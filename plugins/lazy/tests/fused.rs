@@ -1,14 +1,12 @@
 //! Random chains of views in functions: elements computed by their user equal those of a materialized
 //! array.
 
-mod support;
-
+use crate::support::{View, input, reference};
 use proptest::prelude::*;
 use rewright::exec::{Arg, Options};
 use rewright::op::Traits;
 use rewright::{Attr, Attrs, Datum, Dim, Executable, FuncBuilder, Module, NoObserver, Pipeline, Type, Value, evaluate};
 use rewright_lazy::{Input, LazyArray, LazyExpr, LazyFunction, LazyValue};
-use support::{View, input, reference};
 
 /// Appends the definition of an input: a parameter, or a constructor.
 fn made(b: &mut FuncBuilder<'_>, input: &Input) -> Value {

@@ -1,11 +1,9 @@
 //! Properties of every lazy expression: its elements are those of the same views of the array, and its text
 //! parses to it.
 
-mod support;
-
+use crate::support::{View, input, reference};
 use proptest::prelude::*;
 use rewright_lazy::{LazyArray, LazyExpr};
-use support::{View, input, reference};
 
 fn index_of(mut flat: usize, shape: &[usize]) -> Vec<u64> {
     let mut index: Vec<u64> = shape

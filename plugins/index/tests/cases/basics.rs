@@ -1,7 +1,7 @@
 //! New arrays and scalars.
 
-use super::support::*;
 use super::{a, int, one, scalar};
+use crate::support::*;
 use rewright::{Array, Complex64, DType, Datum, Scalar};
 
 #[test]

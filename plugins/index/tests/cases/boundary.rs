@@ -1,7 +1,7 @@
 //! `mod`, `clamp` and `pad`.
 
-use super::support::*;
 use super::{a, b, one, q};
+use crate::support::*;
 use rewright::{DType, Datum};
 
 #[test]

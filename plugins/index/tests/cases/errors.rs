@@ -1,7 +1,7 @@
 //! Errors: the fault, its place, and the way out.
 
-use super::support::*;
 use super::{a, b, b4, int, one};
+use crate::support::*;
 
 #[test]
 fn x1_to_x5_ranges() {

@@ -1,8 +1,8 @@
 //! One test for each feature of the notation, by its number in the list of Tullio.jl's features (`f1` to
 //! `f46`). Cases with more detail are in the other files.
 
-use super::support::*;
 use super::{int, scalar};
+use crate::support::*;
 use rewright::{DType, Datum, Scalar};
 
 fn x() -> Named {

@@ -1,7 +1,7 @@
 //! Gathers and scatters.
 
-use super::support::*;
 use super::{a, int, one};
+use crate::support::*;
 use rewright::{DType, Datum};
 
 #[test]

@@ -1,7 +1,7 @@
 //! Arrays that are changed.
 
-use super::support::*;
 use super::{a, int, one};
+use crate::support::*;
 use rewright::{DType, Datum};
 
 fn ten(f: impl Fn(i64) -> i64) -> Datum {

@@ -1,7 +1,7 @@
 //! Formulas of the kind that people write: convolutions, divergences, tensor products, gathers with weights.
 
-use super::support::*;
 use super::{int, q, scalar};
+use crate::support::*;
 use rewright::Datum;
 
 fn at(m: &Datum, index: &[usize]) -> f64 {

@@ -1,7 +1,7 @@
 //! Range inference.
 
-use super::support::*;
 use super::{a, b, b4, int, one, q, scalar};
+use crate::support::*;
 use rewright::Datum;
 
 #[test]

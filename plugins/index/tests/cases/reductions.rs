@@ -1,7 +1,7 @@
 //! Reductions, initial values and finishers.
 
-use super::support::*;
 use super::{a, int, one, q, scalar};
+use crate::support::*;
 use rewright::{Array, Complex64, DType, Datum, Scalar};
 
 #[test]

@@ -3,9 +3,6 @@
 
 #![allow(clippy::cloned_ref_to_slice_refs, reason = "a list of one argument reads as the others do")]
 
-#[path = "../support/mod.rs"]
-mod support;
-
 mod basics;
 mod boundary;
 mod errors;
@@ -16,8 +13,8 @@ mod more;
 mod ranges;
 mod reductions;
 
+use crate::support::{Named, ints};
 use rewright::{Datum, Scalar};
-use support::{Named, ints};
 
 /// A one-based program.
 fn one(text: &str) -> String {

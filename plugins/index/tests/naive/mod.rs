@@ -2,8 +2,8 @@
 //! there is an error. Integers and strict floats agree to the bit; other floats are whole numbers, whose sums
 //! have one value in every order.
 //!
-//! `REWRIGHT_STATEMENTS=100000 cargo test -p rewright-index --test naive` runs more of them; `REWRIGHT_SEED`
-//! selects others.
+//! `REWRIGHT_STATEMENTS=100000 cargo test -p rewright-index --test all naive::` runs more of them;
+//! `REWRIGHT_SEED` selects others.
 
 mod generate;
 mod oracle;

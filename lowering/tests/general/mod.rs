@@ -1,15 +1,13 @@
 //! Random array expressions of full generality, on every backend: results and errors are those of the
 //! reference evaluator, and no step runs by it.
 //!
-//! `REWRIGHT_EXPRESSIONS=200000 cargo test -p rewright-lowering --test general` runs more of them;
+//! `REWRIGHT_EXPRESSIONS=200000 cargo test -p rewright-lowering --test all general::` runs more of them;
 //! `REWRIGHT_SEED` selects others.
 
-#[path = "../support/bits.rs"]
-mod bits;
 mod contraction;
 mod generate;
 
-use bits::bits;
+use crate::support::bits::bits;
 use generate::Generated;
 use rewright_ir::text::parse_module;
 use rewright_ir::{Datum, EvalError};
