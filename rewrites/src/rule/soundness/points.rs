@@ -64,59 +64,100 @@ fn extremes(rule: &Rule, case: &Case) -> Vec<Vec<Datum>> {
     let is_alone = |condition: &Condition| condition.vars(rule).len() < 2;
     let may_vary = case.vars.iter().any(is_array) && rule.conditions.iter().all(is_alone);
     if let Some(greatest) = all.first().filter(|_| may_vary) {
-        let shaped = |element: &dyn Fn(usize, Scalar, usize, usize) -> Scalar| {
-            let value = |(var, value): (usize, &Datum)| match value {
-                Datum::Array(array) => {
-                    let greatest = array.iter().next().unwrap_or(Scalar::zero(array.dtype()));
-                    let at = |at| {
-                        let made = element(var, greatest, at, array.len());
-                        if fits(rule, case, var, made) { made } else { greatest }
-                    };
-                    Array::from_fn(array.dtype(), array.shape(), at).map(Datum::Array)
-                }
-                other => Some(other.clone()),
-            };
-            greatest.iter().enumerate().map(value).collect::<Option<Vec<_>>>()
-        };
-        let last = |_: usize, greatest: Scalar, at: usize, count: usize| match at + 1 == count {
-            true => greatest,
-            false => Scalar::zero(greatest.dtype()),
-        };
-        // The last position is that of the least element.
-        let last_less = |_: usize, greatest: Scalar, at: usize, count: usize| match at + 1 == count {
-            true => Scalar::zero(greatest.dtype()),
-            false => greatest,
-        };
-        let below = |var: usize, greatest: Scalar, at: usize, _: usize| {
-            let by = (at.wrapping_mul(at) + var) % 5;
-            stepped(greatest, -(by as i128)).unwrap_or(greatest)
-        };
-        // A sum loses or keeps the ones, depending on its order.
-        let absorbs = |greatest: Scalar| match greatest.dtype() {
-            DType::F32 | DType::C64 => Scalar::F64((1u64 << 24) as f64).cast(greatest.dtype()),
-            dtype if dtype.is_float() || dtype.is_complex() => Scalar::F64((1u64 << 53) as f64).cast(dtype),
-            _ => greatest,
-        };
-        let first_absorbs =
-            |_: usize, greatest: Scalar, at: usize, _: usize| if at == 0 { absorbs(greatest) } else { greatest };
-        let last_absorbs = |_: usize, greatest: Scalar, at: usize, count: usize| match at + 1 == count {
-            true => absorbs(greatest),
-            false => greatest,
-        };
-        // Zeros of both signs, which compare equal.
-        let zeros = |var: usize, greatest: Scalar, at: usize, _: usize| {
-            let zero = if (at + var).is_multiple_of(2) { 0.0 } else { -0.0 };
-            Scalar::F64(zero).cast(greatest.dtype())
-        };
         let is_inexact = |(ty, _): &Operand| ty.dtype().is_float() || ty.dtype().is_complex();
-        let of_floats: &[&dyn Fn(usize, Scalar, usize, usize) -> Scalar] =
-            if case.vars.iter().any(is_inexact) { &[&zeros, &first_absorbs, &last_absorbs] } else { &[] };
-        let shapes = [&last as &dyn Fn(usize, Scalar, usize, usize) -> Scalar, &last_less, &below];
-        let made = shapes.iter().chain(of_floats).filter_map(|element| shaped(*element));
-        let made: Vec<Vec<Datum>> = made.collect();
+        let of_floats: &[Pattern] =
+            if case.vars.iter().any(is_inexact) { &[ZEROS, FIRST_ABSORBS, LAST_ABSORBS] } else { &[] };
+        let patterns = [LAST, LAST_LESS, BELOW].iter().chain(of_floats);
+        let made: Vec<Vec<Datum>> = patterns.filter_map(|pattern| pattern.point(rule, case, greatest)).collect();
         all = made.into_iter().chain(all).collect();
     }
     all
+}
+
+/// Arrays of a few values that alternate.
+struct Pattern {
+    /// The values, from the greatest one of the dtype.
+    values: fn(Scalar) -> Vec<Scalar>,
+    /// Which value an element has, from its position, the number of elements, and the variable.
+    pick: fn(usize, usize, usize) -> usize,
+    /// The numbers of variables matter modulo this number only.
+    period: usize,
+}
+
+/// Zeros, and the greatest value at the end.
+const LAST: Pattern = Pattern {
+    values: |greatest| vec![Scalar::zero(greatest.dtype()), greatest],
+    pick: |at, count, _| usize::from(at + 1 == count),
+    period: 1,
+};
+
+/// The last position is that of the least element.
+const LAST_LESS: Pattern = Pattern {
+    values: |greatest| vec![greatest, Scalar::zero(greatest.dtype())],
+    pick: |at, count, _| usize::from(at + 1 == count),
+    period: 1,
+};
+
+/// Numbers just below the greatest.
+const BELOW: Pattern = Pattern {
+    values: |greatest| (0..5).map(|by| stepped(greatest, -by).unwrap_or(greatest)).collect(),
+    pick: |at, _, var| (at.wrapping_mul(at) + var) % 5,
+    period: 5,
+};
+
+/// Zeros of both signs, which compare equal.
+const ZEROS: Pattern = Pattern {
+    values: |greatest| [0.0, -0.0].map(|zero| Scalar::F64(zero).cast(greatest.dtype())).to_vec(),
+    pick: |at, _, var| (at + var) % 2,
+    period: 2,
+};
+
+const FIRST_ABSORBS: Pattern = Pattern { values: with_absorbing, pick: |at, _, _| usize::from(at == 0), period: 1 };
+
+const LAST_ABSORBS: Pattern =
+    Pattern { values: with_absorbing, pick: |at, count, _| usize::from(at + 1 == count), period: 1 };
+
+/// A value, and one that absorbs it: a sum loses or keeps the ones, depending on its order.
+fn with_absorbing(greatest: Scalar) -> Vec<Scalar> {
+    let absorbing = match greatest.dtype() {
+        DType::F32 | DType::C64 => Scalar::F64((1u64 << 24) as f64).cast(greatest.dtype()),
+        dtype if dtype.is_float() || dtype.is_complex() => Scalar::F64((1u64 << 53) as f64).cast(dtype),
+        _ => greatest,
+    };
+    vec![greatest, absorbing]
+}
+
+impl Pattern {
+    /// The value of each variable, given arrays of the greatest values. Variables share equal arrays.
+    fn point(&self, rule: &Rule, case: &Case, greatest: &[Datum]) -> Option<Vec<Datum>> {
+        let mut made: Vec<Datum> = Vec::with_capacity(greatest.len());
+        let mut values: Vec<Vec<Scalar>> = Vec::with_capacity(greatest.len());
+        for (var, value) in greatest.iter().enumerate() {
+            let Datum::Array(array) = value else {
+                made.push(value.clone());
+                values.push(Vec::new());
+                continue;
+            };
+            let greatest = first_element(value);
+            let fitting = |made| if fits(rule, case, var, made) { made } else { greatest };
+            let of_var: Vec<Scalar> = (self.values)(greatest).into_iter().map(fitting).collect();
+            let is_alike = |other: &usize| {
+                let (other, is_equal) = (*other, values[*other] == of_var);
+                is_equal && other % self.period == var % self.period && made[other].shape() == array.shape()
+            };
+            let found = match (0..var).find(is_alike) {
+                Some(other) => made[other].clone(),
+                None => {
+                    let (pick, count) = (self.pick, array.len());
+                    let element = |at| of_var[pick(at, count, var)];
+                    Datum::Array(Array::from_fn(array.dtype(), array.shape(), element)?)
+                }
+            };
+            made.push(found);
+            values.push(of_var);
+        }
+        Some(made)
+    }
 }
 
 /// For each variable that indexes arrays each of its positions, beside arrays that are drawn once: for arrays

@@ -18,14 +18,23 @@ const SMALL: f64 = 64.0;
 /// two overflows.
 pub(super) fn is_left(op: Op, args: &[Datum], results: &[Datum]) -> bool {
     let infinite = |value: &Datum| parts(value).any(f64::is_infinite);
-    let nan = |value: &Datum| parts(value).any(f64::is_nan);
     let zero = |value: &Datum| parts(value).any(|x| x == 0.0);
     if !op.is_elementwise() {
-        let special = results.iter().any(|value| infinite(value) || nan(value));
-        return special && !args.iter().any(|arg| infinite(arg) || nan(arg) || is_empty(arg));
+        return !results.iter().all(is_finite) && args.iter().all(|arg| is_finite(arg) && !is_empty(arg));
     }
     let zeros = NEVER_ZERO.contains(&op.name) && results.iter().any(zero);
     (zeros || results.iter().any(infinite)) && results.iter().any(|result| left_range(op, args, result))
+}
+
+/// Whether no element is infinite or NaN.
+fn is_finite(value: &Datum) -> bool {
+    match value {
+        Datum::Array(Array::F32(array)) => array.iter().all(|x| x.is_finite()),
+        Datum::Array(Array::F64(array)) => array.iter().all(|x| x.is_finite()),
+        Datum::Array(Array::C64(array)) => array.iter().all(|z| z.is_finite()),
+        Datum::Array(Array::C128(array)) => array.iter().all(|z| z.is_finite()),
+        other => parts(other).all(f64::is_finite),
+    }
 }
 
 fn is_empty(value: &Datum) -> bool {

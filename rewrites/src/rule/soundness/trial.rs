@@ -74,11 +74,13 @@ impl<'a> Trial<'a> {
             if self.is_lossy(&terms) {
                 return Compared::Lossy;
             }
-            let within = |largest: f64| {
-                let allowed = self.allowance(&terms) * largest;
+            let within = |largest: &dyn Fn(&TermValues) -> f64| {
+                let allowance = self.allowance(&terms);
+                let allowed = if allowance == 0.0 { 0.0 } else { allowance * largest(&terms) };
                 template.as_ref().is_ok_and(|t| t.ty() == pattern.ty() && self.is_same(pattern, t, allowed))
             };
-            let same = within(self.largest(&terms)) || self.rounds() && within(self.largest_of_any_signs(&terms));
+            let same = within(&|terms| self.largest(terms))
+                || self.rounds() && within(&|terms| self.largest_of_any_signs(terms));
             if !same {
                 return Compared::Differ(Box::new(self.counterexample(pattern, template)));
             }
@@ -263,6 +265,11 @@ impl<'a> Trial<'a> {
     }
 
     fn is_same(&self, a: &Datum, b: &Datum, allowed: f64) -> bool {
+        if let (Datum::Array(a), Datum::Array(b)) = (a, b)
+            && a.same_bits(b)
+        {
+            return true;
+        }
         // Rounding never changes the sign of a zero; another function may approach zero from the other side.
         let zeros = self.rule.liberties.intersects(Liberties::NO_SIGNED_ZEROS | Liberties::APPROXIMATE);
         let close = |(x, y): (f64, f64)| {
@@ -315,7 +322,7 @@ fn with_sign(value: &Datum, negative: bool) -> Option<Datum> {
 /// The floats of a value, real and imaginary parts apart; none of integers.
 pub(super) fn parts(value: &Datum) -> impl Iterator<Item = f64> + '_ {
     let inexact = value.dtype().is_float() || value.dtype().is_complex();
-    elements(value).filter(move |_| inexact).flat_map(|scalar| {
+    inexact.then(|| elements(value)).into_iter().flatten().flat_map(|scalar| {
         let z = scalar.to_c128();
         let imaginary = scalar.dtype().is_complex().then_some(z.im);
         std::iter::once(z.re).chain(imaginary)
