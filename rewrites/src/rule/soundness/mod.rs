@@ -80,7 +80,9 @@ use super::typing::is_elementwise;
 use super::{DTypes, Rule};
 use search::check_one;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 use std::fmt;
+use tried_extents::TriedExtents;
 
 /// The result of checking a rule.
 #[derive(Clone, Debug)]
@@ -163,14 +165,32 @@ impl fmt::Display for Soundness {
     }
 }
 
+/// Checks a few choices of a rule, each in a thread.
+fn check_each(choices: &[Rule]) -> Vec<(Soundness, TriedExtents)> {
+    if let [only] = choices {
+        return vec![check_one(only)];
+    }
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = choices.iter().map(|choice| scope.spawn(|| check_one(choice))).collect();
+        let joined = threads.into_iter().map(|thread| thread.join());
+        joined.map(|found| found.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    })
+}
+
 /// Checks a rule, for each choice of its op variables and for several numbers of rest operands.
 pub fn check(rule: &Rule) -> Soundness {
     let (mut found, mut tried) = check_one(rule);
-    for choice in &rule.choices {
+    let threads = std::thread::available_parallelism().map_or(1, |count| count.get());
+    let mut ahead = VecDeque::new();
+    for (number, choice) in rule.choices.iter().enumerate() {
         if found.counterexample.is_some() || found.points == 0 {
             break;
         }
-        let (more, tried_more) = check_one(choice);
+        if ahead.is_empty() {
+            let end = rule.choices.len().min(number + threads);
+            ahead.extend(check_each(&rule.choices[number..end]));
+        }
+        let Some((more, tried_more)) = ahead.pop_front() else { break };
         tried.restrict(tried_more);
         found.cases += more.cases;
         found.valueless += more.valueless;
