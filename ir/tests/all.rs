@@ -18,6 +18,7 @@ mod oracle_elementwise;
 mod oracle_printing;
 mod reductions;
 mod ron;
+mod scan;
 mod text_arrayexpr;
 mod text_errors;
 mod text_large;

@@ -1,8 +1,8 @@
 //! Kernels with steps: carried values of all dtypes, in registers and beyond, rounds of any length, and
 //! elements that are not adjacent.
 
-use crate::case::{Call, Layout, REAL, Random};
-use crate::same;
+use super::case::{Call, Layout, REAL, Random};
+use super::same;
 use rewright_ir::DType;
 use rewright_lowering::internals::kernel::{Binary, Buffer, Compare, KOp, KValue, Kernel, KernelBuilder, Part, Steps};
 
