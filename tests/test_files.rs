@@ -1,5 +1,5 @@
-//! No test is forgotten: crates list the binaries of their tests, and `tests/all.rs` lists the modules of
-//! one.
+//! No test is forgotten: crates list the binaries of their tests, and `tests/all.rs` lists the modules of one
+//! of them.
 
 use std::fs;
 use std::path::Path;
