@@ -10,29 +10,7 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 use rewright_index_grammar::free::free_names;
 use rewright_index_grammar::parse::parse;
 
-/// Runs statements with the variables of these names: arrays and views of `ndarray`, Rewright's own arrays,
-/// and scalars. Evaluates to the values of the results by name, as `Statements::call` does.
-///
-/// ```
-/// use rewright::ndarray::array;
-/// use rewright_index_macro::index;
-///
-/// let (a, b) = (array![[1.0, 2.0], [3.0, 4.0]], array![[1.0, 0.0], [0.0, 2.0]]);
-/// let results = index! { c[i, k] := a[i, j] * b[j, k] }?;
-/// assert_eq!(results["c"].to_string(), "[[1. 4.]\n [3. 8.]]");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// A wrong statement does not compile, and the error is at its token:
-///
-/// ```compile_fail
-/// use rewright_index_macro::index;
-/// let a = rewright::ndarray::array![1.0, 2.0];
-/// let results = index! { c[i] := a[i] + }?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// Characters that Rust does not read, such as `÷`, are for strings. Statements stand on lines of their own.
+#[doc = include_str!("index.md")]
 #[proc_macro]
 pub fn index(input: TokenStream) -> TokenStream {
     let mut text = Text::default();

@@ -65,3 +65,7 @@ rewright::plugin!();
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/index-notation.md")]
 mod page {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../index-macro/src/index.md")]
+mod macro_page {}
