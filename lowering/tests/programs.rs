@@ -112,6 +112,15 @@ fn loops_that_write_an_element_twice_are_no_kernels() {
 }
 
 #[test]
+fn a_row_with_a_loop_at_each_point_is_no_kernel() {
+    let nested = "arrayexpr [i: n, k: reduce m] (y = #1[k]) {\n    t0 = arrayexpr [p: reduce 1] (x = #0[p]) {\n      \
+                  yield x\n    } reduce (prod f64) : f64\n    t1 = mul t0, y\n    yield t1\n  } reduce (sum f64)";
+    let text =
+        outlined(&of(&nested.replace("arrayexpr [i", "arrayexpr (%x, %y) [i"), "%x: f64[1], %y: f64[m]", "f64[n]"));
+    assert_eq!(kernels(&text), 0, "{text}");
+}
+
+#[test]
 fn a_product_of_matrices_is_blocked() {
     let product = "arrayexpr [i: n, k: reduce m, j: l] (a = %a[i, k], b = %b[k, j]) {\n    yield a, b\n  } \
                    reduce (dot f64, f64) finish (sum, one) {\n    yield sum\n  }";

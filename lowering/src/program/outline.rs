@@ -301,6 +301,7 @@ impl<'a> Draft<'a> {
     fn row(&mut self, reduce: &Reduce, rows: &[Slots]) -> Option<()> {
         self.define(reduce.index, &reduce.body);
         let Some((Stmt::Combine(items), body)) = reduce.body.split_last() else { return None };
+        (!body.iter().any(|stmt| matches!(stmt, Stmt::For(_)))).then_some(())?;
         body.iter().try_for_each(|stmt| self.stmt(stmt))?;
         self.stored.is_empty().then_some(())?;
         let items: Vec<KValue> = items.iter().flat_map(Elem::parts).map(|part| self.value(part)).collect();
@@ -410,6 +411,7 @@ impl<'a> Draft<'a> {
                 }
                 Some(())
             }
+            // The next loop of a nest.
             Stmt::For(_) => Some(()),
             Stmt::If(_) | Stmt::Reduce(_) | Stmt::Combine(_) | Stmt::Nest(_) | Stmt::Fail => None,
         }
