@@ -87,7 +87,9 @@ impl Outliner<'_> {
 
     /// The nest of a loop as a call of a kernel, if it is one.
     fn nest(&mut self, outermost: &For) -> Option<Nest> {
-        let nests = nest_of(outermost).or_else(|| stepped_nest_of(outermost))?;
+        let perfect = nest_of(outermost);
+        let is_perfect = perfect.is_some();
+        let nests = perfect.or_else(|| stepped_nest_of(outermost))?;
         let loops: Vec<Loop> = nests.iter().map(|nest| Loop::of(nest)).collect();
         let points = loops.iter().map(Loop::known_points).try_fold(1i64, |all, n| all.checked_mul(n?));
         if points.is_some_and(|points| points < FEWEST_POINTS) {
@@ -97,7 +99,7 @@ impl Outliner<'_> {
         let (innermost, around) = nests.split_last()?;
         let is_parallel = |nest: &For| nest.is_parallel(&self.program.buffers);
         let mut draft = Draft::new(self.program, loops);
-        if is_parallel(innermost) {
+        if is_perfect && is_parallel(innermost) {
             draft.nest(&nests)?;
         } else {
             is_parallel(around.last()?).then_some(())?;

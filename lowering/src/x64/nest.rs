@@ -79,6 +79,8 @@ impl Places {
     ) -> Places {
         let vector = schedule.level.register_bytes();
         let elements = |frame: &mut Frame, bytes: usize| frame.place(bytes.max(64));
+        // Steps compute points one by one instead.
+        let is_copied = |row: &Row| row.moves && kernel.steps.is_none();
         let flags = match schedule.level.is_evex() {
             true => Vec::new(),
             false => Flags::new((rows, between), frame, pool),
@@ -95,7 +97,10 @@ impl Places {
             bases: base_registers(kernel, rows, calls, schedule.level.is_evex()),
             indexed: kernel.steps.is_none(),
             shifted: shifted(kernel, rows, calls, schedule.level.is_evex()),
-            copies: rows.iter().map(|r| if r.moves { elements(frame, pieces.copied * r.size) } else { 0 }).collect(),
+            copies: rows
+                .iter()
+                .map(|r| if is_copied(r) { elements(frame, pieces.copied * r.size) } else { 0 })
+                .collect(),
             between: between.iter().map(|&size| (elements(frame, pieces.points * size), size)).collect(),
             pieces,
             most: frame.place(8),

@@ -20,6 +20,7 @@ use super::select::fold::Accumulator;
 use super::select::steps::StepSegments;
 use crate::kernel::{KOp, Kernel, KernelError};
 use iced_x86::{Code, Register};
+use std::ops::Range;
 
 /// How far the steps have moved along the rows that [`shifted`] says, in bytes.
 pub const OFFSET: Register = Register::RCX;
@@ -93,23 +94,14 @@ impl Stepping {
         Stepping { before, step, round, end, groups, spots, reserved, left: frame.place(8) }
     }
 
-    /// The points of a round.
+    /// The groups of a round.
     pub fn groups(&self) -> usize {
         self.groups
     }
 
-    /// The places of this many groups.
-    fn binding(&self, groups: usize, [takes, gives]: [bool; 2]) -> Binding {
-        let spots = |wanted: bool| match wanted {
-            true => self.spots[..groups].concat(),
-            false => Vec::new(),
-        };
-        Binding { inputs: spots(takes), outputs: spots(gives), reserved: self.reserved, merge: false }
-    }
-
-    /// The places of one group.
-    fn binding_of(&self, group: usize, [takes, gives]: [bool; 2]) -> Binding {
-        let spots = |wanted: bool| if wanted { self.spots[group].clone() } else { Vec::new() };
+    /// The places of some groups for a segment that takes carried values, or gives them.
+    fn binding(&self, groups: Range<usize>, [takes, gives]: [bool; 2]) -> Binding {
+        let spots = |wanted: bool| if wanted { self.spots[groups.clone()].concat() } else { Vec::new() };
         Binding { inputs: spots(takes), outputs: spots(gives), reserved: self.reserved, merge: false }
     }
 }
@@ -152,11 +144,11 @@ impl Writer<'_> {
         let few = self.asm.label();
         self.asm.jump(Code::Jb_rel32_64, few);
         for group in 0..of.groups {
-            self.bound_segment(&of.before, Mode::Group(group), &of.binding_of(group, [false, true]))?;
+            self.bound_segment(&of.before, Mode::Group(group), &of.binding(group..group + 1, [false, true]))?;
         }
-        self.steps_of(kernel, &of.round, Mode::Group(0), &of.binding(of.groups, [true, true]))?;
+        self.steps_of(kernel, &of.round, Mode::Group(0), &of.binding(0..of.groups, [true, true]))?;
         for group in 0..of.groups {
-            self.bound_segment(&of.end, Mode::Group(group), &of.binding_of(group, [true, false]))?;
+            self.bound_segment(&of.end, Mode::Group(group), &of.binding(group..group + 1, [true, false]))?;
         }
         self.asm.constant(rcx, points as u64);
         self.asm.jump(Code::Jmp_rel32_64, on);
@@ -166,9 +158,9 @@ impl Writer<'_> {
         self.asm.rr(Code::Cmova_r64_rm64, rcx, rax);
         self.asm.bind(masked);
         self.mask();
-        self.bound_segment(&of.before, Mode::Masked, &of.binding_of(0, [false, true]))?;
-        self.steps_of(kernel, &of.step, Mode::Masked, &of.binding_of(0, [true, true]))?;
-        self.bound_segment(&of.end, Mode::Masked, &of.binding_of(0, [true, false]))?;
+        self.bound_segment(&of.before, Mode::Masked, &of.binding(0..1, [false, true]))?;
+        self.steps_of(kernel, &of.step, Mode::Masked, &of.binding(0..1, [true, true]))?;
+        self.bound_segment(&of.end, Mode::Masked, &of.binding(0..1, [true, false]))?;
         self.asm.load(rcx, Mem::frame(self.places.remaining));
         self.asm.bind(on);
         self.asm.mr(Code::Sub_rm64_r64, left, rcx);
