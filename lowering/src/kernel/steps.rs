@@ -1,7 +1,6 @@
-//! Steps: outer-loop vectorization. The innermost axis of a kernel with steps is a loop in order, and each
-//! point of the axis around it, the *vector axis*, runs this loop by itself: the points of the vector axis are
-//! the lanes. So the accumulators of adjacent results stay in registers, one vector for each of them, as in
-//! the innermost loops of a product of matrices.
+//! Steps: outer-loop vectorization. The innermost axis of a kernel with steps is a loop in order. Each point
+//! of the axis around it, the *vector axis*, runs this loop, and these points are the lanes of vectors. So
+//! accumulators of adjacent results stay in vector registers, as in the inner kernel of a matrix product.
 //!
 //! Instructions of the level of the vector axis run before the loop, or after it if they are in
 //! [`Steps::end`]. Values pass between them and the loop only as carried values, so that a code generator may

@@ -15,8 +15,10 @@
 //! 3. `allocate` writes a segment, choosing registers as it goes; `prepared` says when each value is used.
 //!
 //! A kernel with a [`Reference`](crate::kernel::KOp::Reference) is refused. Rows that a [`Fold`](crate::kernel::Fold) combines have loops of
-//! their own (`fold`), of which the accumulators are registers (`binding`). Kernels with [`Steps`](crate::kernel::Steps) compute groups of points of
-//! the vector axis, which run the steps with their carried values in registers (`steps`).
+//! their own (`fold`), of which the accumulators are registers (`binding`).
+//!
+//! A kernel with [`Steps`](crate::kernel::Steps) runs the steps of several vectors of points at once, with their
+//! carried values in registers (`steps`).
 
 mod ahead;
 mod allocate;

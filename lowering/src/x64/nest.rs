@@ -40,7 +40,7 @@ pub struct Places {
     pub bases: Vec<Option<Register>>,
     /// True if the index is a part of the addresses of elements; else it is in the bases.
     pub indexed: bool,
-    /// For each row, whether [`OFFSET`](super::steps::OFFSET) is a part of the addresses of its elements in steps.
+    /// For each row, whether addresses of its elements in steps include [`OFFSET`](super::steps::OFFSET).
     pub shifted: Vec<bool>,
     /// For each row a place for copies of the elements of a piece.
     pub copies: Vec<u32>,
@@ -67,8 +67,8 @@ pub struct Places {
 }
 
 impl Places {
-    /// For a kernel, its rows and the sizes of what goes between stages; `calls` says whether its innermost loop calls
-    /// functions.
+    /// For a kernel, its rows, and the sizes of values between stages. `calls` says whether its innermost loop
+    /// calls functions.
     pub fn new(
         kernel: &Kernel,
         (rows, between): (&[Row], &[usize]),
@@ -117,8 +117,8 @@ impl Places {
     }
 }
 
-/// Registers for as many rows as there are any; those that calls leave alone, if there are calls. Of a kernel with steps, for the rows that steps move
-/// along.
+/// Assigns base registers to rows, while registers last: to the rows that move along the vector axis, or with
+/// steps to those that move from step to step. With calls, only registers that calls preserve.
 fn base_registers(kernel: &Kernel, rows: &[Row], calls: bool, evex: bool) -> Vec<Option<Register>> {
     use Register::{R8, R9, R10, R11, R13, R14, R15, RBX, RDI, RSI};
     let kept = [R13, R14, R15];

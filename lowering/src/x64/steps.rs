@@ -1,10 +1,10 @@
-//! The loops of a kernel with steps: rounds of groups of points of the vector axis, and for each round the
-//! steps, with the carried values of all groups in registers.
+//! Kernels with steps: rounds of groups of points of the vector axis. Each round runs all steps, with the
+//! carried values of its groups in registers.
 //!
-//! The groups of a round share what is the same for all points, as the elements of the left operand of a
-//! product of matrices: each is loaded once for all groups. There are as many groups as registers have room
-//! for ([`Stepping::new`]). The last points are computed under a mask; so are all points, one by one, if
-//! their elements are not adjacent in some buffer.
+//! The groups of a round share uniform values, such as elements of the left operand of a matrix product: each
+//! is loaded once for all groups. [`Stepping::new`] chooses the most groups that registers have room for.
+//! The last points are computed under a mask. If elements of some buffer are not adjacent along the vector
+//! axis, all points are computed under a mask, one at a time.
 
 use super::allocate::{Mode, Writer};
 use super::asm::Mem;
@@ -22,7 +22,7 @@ use crate::kernel::{KOp, Kernel, KernelError};
 use iced_x86::{Code, Register};
 use std::ops::Range;
 
-/// How far the steps have moved along the rows that [`shifted`] says, in bytes.
+/// The offset in bytes that rows with equal strides share ([`shifted`]).
 pub const OFFSET: Register = Register::RCX;
 
 /// The most groups of a round.
@@ -106,7 +106,7 @@ impl Stepping {
     }
 }
 
-/// For each row, whether it is one of those that move alike from step to step: they share an offset.
+/// For each row, whether its address is a base plus the offset that rows with equal strides share.
 pub fn shifted(kernel: &Kernel, rows: &[Row], calls: bool, evex: bool) -> Vec<bool> {
     let alike = |row: &Row| {
         let steps = kernel.steps.as_ref()?;

@@ -42,8 +42,9 @@ pub fn groups(stages: &[Prepared], schedule: Schedule, registers: usize) -> usiz
     all.or((most >= 2 && stages.iter().any(|stage| fit(stage, 2))).then_some(2)).unwrap_or(schedule.groups)
 }
 
-/// A segment for so many groups, whose instructions take turns, and the group of each instruction. What comes from outside, and what is the same for all
-/// groups, is there once; what a group is given and gives is numbered after that of the group before.
+/// Interleaves copies of a segment, one for each group, and returns the group of each instruction. Values
+/// from outside and uniform values are not copied. Inputs and outputs of a group are numbered after those of
+/// the group before it.
 pub fn together(segment: &Segment, groups: usize) -> (Segment, Vec<u8>) {
     let mut all = Segment { insts: Vec::with_capacity(segment.insts.len() * groups), infos: segment.infos.clone() };
     let places = places(segment);
@@ -78,7 +79,7 @@ pub fn together(segment: &Segment, groups: usize) -> (Segment, Vec<u8>) {
     (all, turns)
 }
 
-/// Whether each computed value is the same for all groups.
+/// Whether each computed value is uniform: the same for all groups.
 fn shared(segment: &Segment) -> Vec<bool> {
     let mut shared = vec![false; segment.infos.len()];
     for (inst, _) in &segment.insts {

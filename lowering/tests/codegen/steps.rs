@@ -13,8 +13,7 @@ fn buffer(k: &mut KernelBuilder, dtype: DType, varies: [bool; AXES], written: bo
     k.buffer(Buffer { dtype, written, varies: varies.into_iter().collect() })
 }
 
-/// A value that changes from step to step, and another one if the point is later than the first ones. Bools
-/// are "or"ed.
+/// A total after a step: `before + x * y`, with one rounding for floats, and exclusive or for bools.
 fn next(k: &mut KernelBuilder, dtype: DType, before: KValue, x: KValue, y: KValue) -> KValue {
     match dtype {
         DType::Bool => {
@@ -29,9 +28,9 @@ fn next(k: &mut KernelBuilder, dtype: DType, before: KValue, x: KValue, y: KValu
     }
 }
 
-/// `count` totals for each point. Total n starts with an element of the point, or with a parameter, and each
-/// step combines it with an element that is the same for all points and one of the point. A value of the point
-/// passes the steps; every step stores a value, too.
+/// `count` totals for each point. A total starts with an element of the point, or with a parameter. A step
+/// combines it with a uniform element and one of the point, and stores a number. One value of the point is
+/// carried unchanged.
 fn kernel(dtype: DType, count: usize) -> Kernel {
     let (mut k, real) = (KernelBuilder::new(AXES), dtype.real());
     let parts = if dtype.is_complex() { vec![Part::Re, Part::Im] } else { vec![Part::Re] };
@@ -53,7 +52,7 @@ fn kernel(dtype: DType, count: usize) -> Kernel {
         steps.last.push(last);
         before
     };
-    let passed = carry(&mut k, &mut steps, firsts[0]);
+    carry(&mut k, &mut steps, firsts[0]);
     let at = k.index(AXES as u32 - 2);
     let at = carry(&mut k, &mut steps, at);
     let ys: Vec<KValue> = parts.iter().map(|&part| k.load(right, part)).collect();
@@ -69,7 +68,6 @@ fn kernel(dtype: DType, count: usize) -> Kernel {
     let step = k.index(AXES as u32 - 1);
     let sum = k.binary(Binary::Add, step, at);
     k.store(each, Part::Re, sum);
-    let _ = passed;
     let section = k.begin_section();
     let (passed, mut last) = (steps.last[0], steps.last[2..].iter().copied());
     let is_large = k.compare(Compare::Ne, passed, start);
