@@ -95,7 +95,7 @@ pub mod internals {
 
     /// Schedules of loops.
     pub mod schedule {
-        pub use crate::schedule::{Schedule, Tile};
+        pub use crate::schedule::{Block, Schedule};
     }
 
     /// The code generator for x86-64.

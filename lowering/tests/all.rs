@@ -12,6 +12,7 @@ mod support {
 
 mod by_reference;
 mod codegen;
+mod collapse;
 mod complex_functions;
 mod exec;
 mod exec_again;
@@ -26,17 +27,16 @@ mod exec_regions;
 mod exec_results;
 mod exec_row_blocks;
 mod exec_stores;
+mod fission;
 mod float_bits;
 mod general;
 mod indices;
-mod items_first;
 mod long_division;
-mod long_rows;
 mod lower;
 mod oracle_arrays;
 mod programs;
 mod reindex;
+mod row_lanes;
 mod rows_beside;
 mod schedules;
 mod search;
-mod short_rows;

@@ -228,14 +228,14 @@ fn nothing_to_add_up() {
 fn schedules_by_hand_change_no_bit() {
     let body = expression("    t0 = mul x, 3.0\n    yield t0\n", "reduce (sum f64)", "f64");
     for schedule in [
-        "order=[i,j]",
-        "threads=2 chunk=1",
-        "threads=3 chunk=7",
-        "tile=16x32",
-        "tile=off long=off",
-        "long=on unroll=1",
-        "stages=2 unroll=8",
-        "stream=on",
+        "reorder(i, j)",
+        "parallel(threads=2, chunk=1)",
+        "parallel(threads=3, chunk=7)",
+        "reorder(i, j) split(j, 32)",
+        "unblocked",
+        "vectorize(unroll=1)",
+        "vectorize(unroll=8, stages=2)",
+        "stream",
     ] {
         let text = body.replace("arrayexpr [", &format!("arrayexpr schedule=\"{schedule}\" ["));
         for (n, m) in [(15, 40), (40, 3), (1000, 7), (100, 3000)] {

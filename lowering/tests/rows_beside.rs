@@ -1,7 +1,7 @@
 //! Rows whose points may be combined in any order, a lane each: what they come to is the same bits, however they lie, and packed or not.
 
 use crate::support::bits::bits;
-use crate::support::scheduled::compile;
+use crate::support::scheduled::{compile, is_avx512, stages_rows};
 use ndarray::{Array2, ArrayView2, s};
 use rewright_ir::{Array, DType, Scalar};
 use rewright_lowering::exec::{Arg, Backend, Executable};
@@ -68,7 +68,8 @@ fn rows_come_to_the_same_bits_however_they_lie() {
     let mut random = fastrand::Rng::with_seed(7);
     for (dtype, text, _) in programs() {
         let plain = compile(&text, "", Backend::Interp, 1);
-        let ways = [("", 1), ("pack=off", 1), ("tile=off", 1), ("", 3), ("threads=3 chunk=5", 3), ("unroll=3", 1)];
+        let ways =
+            [("", 1), ("unblocked", 1), ("", 3), ("parallel(threads=3, chunk=5)", 3), ("vectorize(unroll=3)", 1)];
         let ways = ways.map(|(schedule, threads)| (schedule, compile(&text, schedule, Backend::Auto, threads)));
         for n in [1, 7, 8, 9, 31, 64, 65, 127, 128, 129, 300, 1000] {
             for m in [1, 2, 3, 4, 7, 16, 17, 33, 64, 65] {
@@ -95,7 +96,7 @@ fn rows_that_are_read_once_are_packed_if_they_are_short() {
         let mut told = |n: usize, m: usize, beside: bool| {
             let args = [elements(dtype, [n, m], beside, &mut random), Array::full(Scalar::zero(dtype), &[m]).unwrap()];
             call(&f, &args);
-            f.schedules()[0].schedule.pack
+            stages_rows(&f)
         };
         let longest = most.max(2);
         let found = [
@@ -106,8 +107,8 @@ fn rows_that_are_read_once_are_packed_if_they_are_short() {
             (4, longest, false),
         ]
         .map(|(n, m, beside)| told(n, m, beside));
-        let is_evex = f.schedules()[0].codegen == "x64-avx512";
-        let packed = [true, true, false, false, false].map(|packed| (is_evex && most > 0).then_some(packed));
+        let lanes = most > 0 && is_avx512(&f);
+        let packed = [true, true, false, false, false].map(|packed| packed && lanes);
         assert_eq!(found, packed, "{text}");
     }
 }

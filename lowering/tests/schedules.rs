@@ -1,10 +1,10 @@
-//! Schedules change no bit: whatever threads, tiles, stores and orders, the results are those of one thread and the plainest loops.
+//! Schedules change no bit: whatever the transformations, the results are those of one thread and the plainest loops.
 
 use ndarray::{Array, Array1, Array2, IxDyn, ShapeBuilder, s};
 use rewright_ir::text::parse_module;
 use rewright_ir::{Complex64, Datum, Module};
 use rewright_lowering::exec::{Arg, Backend, Executable, Options, ViewMut};
-use rewright_lowering::internals::schedule::{Schedule, Tile};
+use rewright_lowering::internals::schedule::{Block, Schedule};
 use std::num::NonZeroU32;
 
 fn module(text: &str) -> Module {
@@ -122,17 +122,18 @@ fn same_bits(a: &[Datum], b: &[Datum]) -> bool {
 #[test]
 fn no_schedule_changes_a_bit() {
     let schedules = [
-        "threads=2",
-        "threads=3 chunk=7",
-        "threads=8 stream",
+        "parallel(threads=2)",
+        "parallel(threads=3, chunk=7)",
+        "parallel(threads=8) stream",
         "stream",
-        "tile=16x32",
-        "tile=5x7 threads=3",
-        "tile=1x1000 stream unroll=2",
-        "unroll=8",
-        "stages=1",
-        "stages=3 stream",
-        "tile=off threads=8 chunk=1",
+        "reorder(i, j) split(i, 16) split(j, 32)",
+        "reorder(i, j) parallel(threads=3) split(j, 7) split(i, 5) stage(y, i, j)",
+        "reorder(i, j) split(i, 1) stage(y, i, j) stage(x, i, j) stream vectorize(unroll=2)",
+        "reorder(i, j) split(i, 6) stage(out.0, j, i) stage(x, j, i)",
+        "vectorize(unroll=8)",
+        "vectorize(stages=1)",
+        "vectorize(stages=3) stream",
+        "unblocked parallel(threads=8, chunk=1)",
     ];
     for (name, text, _) in programs() {
         for (rows, columns) in [(1, 1), (3, 50), (131, 67), (64, 300)] {
@@ -141,15 +142,128 @@ fn no_schedule_changes_a_bit() {
             let b = if turned { b.reversed_axes().as_standard_layout().to_owned() } else { b };
             let args: [Arg<'_>; 2] = [(&a).into(), (&b).into()];
             for backend in [Backend::Auto, Backend::Cranelift] {
-                let want = compile(&text, "threads=1 tile=off stream=off", backend).call(&args).unwrap();
+                let want = compile(&text, "serial unblocked stream(off)", backend).call(&args).unwrap();
                 let reference = compile(&text, "", Backend::Reference).call(&args).unwrap();
                 assert!(same_bits(&want, &reference), "{name} {rows}x{columns}: {:?}", bits(&want));
                 for schedule in schedules {
-                    let got = compile(&text, schedule, backend).call(&args).unwrap();
+                    let own = if name == "columns combined" { "reorder(j, i)" } else { "reorder(i, j)" };
+                    let schedule = &schedule.replace("reorder(i, j)", own);
+                    let got = match compile(&text, schedule, backend).call(&args) {
+                        Ok(got) => got,
+                        Err(error) => {
+                            assert!(!name.starts_with("elementwise"), "{error}");
+                            let (told, why) =
+                                (error.to_string(), ["is not legal for this call: ", "names another loop"]);
+                            assert!(why.iter().any(|why| told.contains(why)), "{error}");
+                            continue;
+                        }
+                    };
                     assert!(same_bits(&want, &got), "{name} {rows}x{columns}, {schedule}, {backend:?}");
                 }
             }
         }
+    }
+}
+
+/// Random transformations: those that are legal for a call are applied, and none changes a bit.
+#[test]
+fn random_transformations_change_no_bit() {
+    let more = [
+        (
+            "short rows",
+            function(
+                "%a: f64[n, m], %b: f64[n, m]",
+                "[i: n, j: m] (x = %a[i, j], y = %b[0, j], z = %b[i, 0]) {\n t0 = mul x, y\n t1 = add t0, z\n yield t1\n }",
+                "f64[n, m]",
+            ),
+        ),
+        (
+            "functions of short rows",
+            function(
+                "%a: f64[n, m], %b: f64[n, m]",
+                "[i: n, j: reduce m] (x = %a[i, j], y = %b[0, j], z = %b[i, 0]) {\n t0 = sin x\n t1 = mul t0, y\n t2 = sub t1, z\n yield t2\n } reduce (sum f64)",
+                "f64[n]",
+            ),
+        ),
+        (
+            "distances",
+            function(
+                "%a: f64[n, m], %b: f64[l, m]",
+                "[i: n, j: l, k: reduce m] (x = %a[i, k], y = %b[j, k]) {\n t0 = sub x, y\n t1 = mul t0, t0\n yield t1\n } reduce (sum f64)",
+                "f64[n, l]",
+            ),
+        ),
+    ];
+    let count = std::env::var("REWRIGHT_SCHEDULES").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
+    let mut random = fastrand::Rng::with_seed(21);
+    let programs = programs().into_iter().map(|(name, text, _)| (name, text)).chain(more);
+    for (name, text) in programs {
+        let names = |rest: &str, ends: &[char]| {
+            let words = rest.split([',', '(']).filter_map(|word| word.split_once(ends).map(|(name, _)| name.trim()));
+            words.map(str::to_string).filter(|name| name.len() == 1).collect::<Vec<_>>()
+        };
+        let (axes, operands) = text.split_once("SCHEDULE [").unwrap().1.split_once(']').unwrap();
+        let (axes, mut operands) = (names(axes, &[':']), names(operands.split_once('{').unwrap().0, &['=']));
+        operands.push("out.0".to_string());
+        let mut applied = 0;
+        for number in 0..count {
+            let (rows, columns) = [(40, 3), (7, 33), (19, 20), (100, 5), (1, 9)][number % 5];
+            let (a, b) = (matrix(rows, columns, 1), matrix(rows, columns, 2));
+            let is_transposed = text.contains("f64[m, n]");
+            let b = if is_transposed { b.reversed_axes().as_standard_layout().to_owned() } else { b };
+            let args: [Arg<'_>; 2] = [(&a).into(), (&b).into()];
+            let any = |random: &mut fastrand::Rng, names: &[String]| names[random.usize(0..names.len())].clone();
+            let has_fission = random.u32(0..3) == 0;
+            let step = |random: &mut fastrand::Rng| {
+                let mut loops = axes.clone();
+                random.shuffle(&mut loops);
+                loops.truncate(if random.bool() { axes.len() } else { 2 });
+                let (one, other) = (any(random, &axes), any(random, &axes));
+                match random.u32(0..6) {
+                    0..2 => format!("split({one}, {})", random.u32(1..12)),
+                    2 => format!("collapse({one}, {other})"),
+                    3 if has_fission => format!("stage(value.0, {one}, {other})"),
+                    _ => {
+                        let loops = loops.iter().map(|name| format!(", {name}")).collect::<String>();
+                        format!("stage({}{loops})", any(random, &operands))
+                    }
+                }
+            };
+            let mut splits = String::new();
+            for name in axes.iter() {
+                if random.bool() {
+                    splits = format!("{splits} split({name}, {})", random.u32(1..12));
+                }
+            }
+            let mut schedule = format!("reorder({}){splits}", axes.join(", "));
+            if has_fission {
+                let first = (0..random.usize(0..3)).map(|_| format!(", {}", step(&mut random))).collect::<String>();
+                schedule = format!("{schedule} fission({}, {}{first})", axes[axes.len() - 2], axes[axes.len() - 1]);
+            }
+            for _ in 0..random.usize(0..4) {
+                schedule = format!("{schedule} {}", step(&mut random));
+            }
+            let backend = [Backend::Auto, Backend::Cranelift, Backend::Interp][number % 3];
+            let attribute = format!("schedule=\"{schedule} {}\"", ["serial", "parallel(threads=3)"][number % 2]);
+            let options = Options { backend, times: true, ..Options::default() };
+            // A fission of what is no row is an error, and so is a value that no point contributes.
+            let Ok(f) = Executable::compile(&module(&text.replace("SCHEDULE", &attribute)), "f", options) else {
+                continue;
+            };
+            let want = compile(&text, "", Backend::Reference).call(&args).unwrap();
+            let got = match f.call(&args) {
+                Ok(got) => got,
+                Err(error) => {
+                    let (named, why) = (error.to_string(), ["is not legal for this call: ", "names another loop"]);
+                    assert!(why.iter().any(|why| named.contains(why)), "{error}");
+                    continue;
+                }
+            };
+            assert!(same_bits(&want, &got), "{name} {rows}x{columns}, {attribute}, {backend:?}");
+            let blocks = f.schedules()[0].schedule.blocks.clone().unwrap_or_default();
+            applied += usize::from(blocks.iter().any(|block| !matches!(block, Block::Split { .. })));
+        }
+        assert!(name == "one row" || applied * 20 >= count, "{name}: {applied} of {count} are legal");
     }
 }
 
@@ -160,8 +274,8 @@ fn loops_in_another_order_give_the_same() {
         let args: [Arg<'_>; 2] = [(&a).into(), (&b).into()];
         let want = compile(&text, "", Backend::Auto).call(&args).unwrap();
         if free {
-            for order in ["[i,j]", "[j,i]", "[i*j]", "[j*i]"] {
-                let turned = compile(&text, &format!("order={order} threads=2"), Backend::Auto);
+            for order in ["i, j", "j, i", "i*j", "j*i"] {
+                let turned = compile(&text, &format!("reorder({order}) parallel(threads=2)"), Backend::Auto);
                 assert!(same_bits(&want, &turned.call(&args).unwrap()), "{name} {order}");
             }
         }
@@ -174,7 +288,7 @@ fn the_schedule_of_a_call_is_told_and_can_be_given_again() {
     let (a, b) = (matrix(300, 200, 1), matrix(300, 200, 2));
     let args: [Arg<'_>; 2] = [(&a).into(), (&b).into()];
     let told = |f: &Executable| f.schedules()[0].schedule.clone();
-    let first = compile(text, "threads=3 tile=16x64 stream=off", Backend::Auto);
+    let first = compile(text, "reorder(i*j) parallel(threads=3) split(i*j, 999) stream(off)", Backend::Auto);
     let want = first.call(&args).unwrap();
     let schedule = told(&first);
     assert_eq!(schedule.threads, Some(3));
@@ -182,19 +296,22 @@ fn the_schedule_of_a_call_is_told_and_can_be_given_again() {
     let again = compile(text, &schedule.to_string(), Backend::Auto);
     assert!(same_bits(&want, &again.call(&args).unwrap()));
     assert_eq!(told(&again), schedule);
-    // Both loops are one: there is no second one to make tiles with.
-    assert_eq!(schedule.tile, Some(None));
+    assert_eq!(schedule.to_string(), first.schedules()[0].schedule.to_string());
+    assert!(schedule.to_string().contains("split(i*j, 999)"), "{schedule}");
     let order = |f: &Executable| told(f).order.unwrap().iter().map(|axes| axes.len()).collect::<Vec<_>>();
-    assert_eq!(order(&first), [2], "the loops of dense arrays are one");
-    let apart = compile(text, "order=[i,j]", Backend::Auto);
+    let plain = compile(text, "", Backend::Auto);
+    plain.call(&args).unwrap();
+    assert_eq!(order(&plain), [2], "the loops of dense arrays are one");
+    let apart = compile(text, "reorder(i, j)", Backend::Auto);
     apart.call(&args).unwrap();
     assert_eq!(order(&apart), [1, 1], "unless somebody says otherwise");
     // Columns of one array are rows of the other.
     let turned = compile(&programs()[3].1, "", Backend::Auto);
     turned.call(&[(&a).into(), (&b.t()).into()]).unwrap();
-    assert_eq!(told(&turned).tile, Some(None), "a view of the transpose lies as the other operand does");
+    assert_eq!(told(&turned).blocks, Some(Vec::new()), "a view of the transpose lies as the other operand does");
     turned.call(&[(&a).into(), (&b.t().as_standard_layout().to_owned()).into()]).unwrap();
-    assert_eq!(told(&turned).tile, Some(Some(Tile { rows: 64, columns: 128 })));
+    let schedule = told(&turned).to_string();
+    assert!(schedule.contains("split(j, 64) split(i, 128) stage(x, j, i, pitch=136)"), "{schedule}");
 }
 
 #[test]
@@ -220,7 +337,7 @@ fn an_axis_of_one_point_is_no_loop_of_its_own() {
 fn totals_in_memory_are_not_streamed() {
     let text =
         function("%a: f64[n, m]", "[i: reduce n, j: m] (x = %a[i, j]) {\n yield x\n } reduce (sum f64)", "f64[m]");
-    let f = compile(&text, "stream=on", Backend::Auto);
+    let f = compile(&text, "stream", Backend::Auto);
     f.call(&[(&matrix(60, 50, 3)).into()]).unwrap();
     assert_eq!(f.schedules()[0].schedule.stream, Some(false), "what is written is read again in the next row");
 }
@@ -230,8 +347,11 @@ fn results_that_are_turned_are_not_streamed() {
     let text = function("%a: f64[n, m]", "[i: m, j: n] (x = %a[j, i]) {\n t0 = neg x\n yield t0\n }", "f64[m, n]");
     let a = matrix(10, 2_000, 5);
     let mut out = Array2::<f64>::zeros((2_000, 10));
-    for (order, streams) in [("order=[j,i]", false), ("order=[i,j]", true)] {
-        let f = compile(&text, &format!("{order} tile=10x64 stream=on"), Backend::Auto);
+    for (order, blocks, streams) in [
+        ("reorder(j, i)", "split(j, 10) split(i, 64) stage(out.0, j, i)", false),
+        ("reorder(i, j)", "split(j, 64)", true),
+    ] {
+        let f = compile(&text, &format!("{order} {blocks} stream"), Backend::Auto);
         f.call_into(&[(&a).into()], &mut [ViewMut::from(out.view_mut())]).unwrap();
         // Cranelift has no streaming stores.
         let streams = streams && Backend::available().any(|backend| backend == Backend::X64);
@@ -250,26 +370,106 @@ fn impossible_schedules_are_errors() {
         }
     };
     for (program, schedule, message) in [
-        (0, "hurry", "unknown word `hurry`; there are `order=[i,j]`"),
-        (0, "threads=0", "wants a number from 1 to 256"),
-        (0, "order=[i]", "`order` names each axis once: those of `order=[i,j]`, in any order"),
-        (0, "order=[i,j,k]", "`order` names each axis once"),
-        (0, "order=[i,i]", "`order` names each axis once"),
-        (2, "order=[j,j]", "`order` names each axis once"),
-        (4, "order=[j,i]", "these loops can't change places"),
-        (6, "order=[j,i]", "these loops can't change places"),
-        (5, "order=[i,j]", "allowed are `order=[j,i]` and `*` between neighbours"),
+        (0, "hurry", "unknown transformation `hurry`; there are `reorder(i, j*k)`"),
+        (0, "split(k, 4)", "there is no axis `k`; there are `i`, `j`"),
+        (0, "stage(z, i, j)", "there is no array `z`; there are `x`, `y`, `out.0`"),
+        (0, "fission(i, j)", "the points of its rows can't be computed by themselves"),
+        (0, "parallel(threads=0)", "expected a number from 1 to 256"),
+        (0, "reorder(i)", "`reorder` names each axis once: those of `reorder(i, j)`, in any order"),
+        (0, "reorder(i, j, k)", "`reorder` names each axis once"),
+        (0, "reorder(i, i)", "`reorder` names each axis once"),
+        (2, "reorder(j, j)", "`reorder` names each axis once"),
+        (4, "reorder(j, i)", "these loops can't change places"),
+        (6, "reorder(j, i)", "these loops can't change places"),
+        (5, "reorder(i, j)", "allowed are `reorder(j, i)` and `*` between neighbours"),
     ] {
         let error = fails(program, schedule);
         assert!(error.contains("`@f`") && error.contains("schedule: ") && error.contains(message), "{error}");
     }
 }
 
+/// What is not legal for the strides or extents of a call is an error of the call.
+#[test]
+fn illegal_transformations_are_errors_of_a_call() {
+    for (program, schedule, message) in [
+        (0, "split(i, 4)", "`split(i, 4)` names another loop than this call has: `i*j`; `reorder` fixes the loops"),
+        (
+            0,
+            "reorder(i, j) stage(x, i)",
+            "`stage(x, i)` is not legal for this call: the operand moves along another loop",
+        ),
+        (0, "reorder(i, j) stage(x, i, i)", "it names a loop twice"),
+        (0, "reorder(i, j) stage(x, i, j) stage(x, j, i)", "the operand is staged already"),
+        (0, "reorder(i, j) stage(x, i, j, pitch=7)", "its pitch is less than the points of the last loop"),
+        (0, "reorder(i, j) collapse(j, i)", "the first loop is not outside of the second one"),
+        (2, "reorder(i, j) collapse(i, j)", "the index of one of the loops is a value"),
+        (
+            3,
+            "reorder(i, j) collapse(i, j)",
+            "`collapse(i, j)` is not legal for this call: elements of an operand or result",
+        ),
+        (4, "split(j, 4)", "rows that are combined are whole"),
+        (4, "split(i, 4) collapse(i, j)", "rows that are combined are whole"),
+    ] {
+        let f = compile(&programs()[program].1, schedule, Backend::Auto);
+        let (a, b) =
+            (matrix(30, 20, 1), matrix(if program == 3 { 20 } else { 30 }, if program == 3 { 30 } else { 20 }, 2));
+        let error = f.call(&[(&a).into(), (&b).into()]).unwrap_err().to_string();
+        assert!(error.contains("schedule: ") && error.contains(message), "{error}");
+    }
+}
+
+/// The examples of the page: what is decided for a call, or given.
+#[test]
+fn the_page_shows_what_is_decided() {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/schedules.md");
+    let page = std::fs::read_to_string(&file).unwrap();
+    let (mut blessed, mut rest, mut count) = (String::new(), &page[..], 0);
+    while let Some((before, after)) = rest.split_once("```ir\n") {
+        let (text, after) = after.split_once("```\n").unwrap();
+        let (between, after) = after.split_once("```text\n").unwrap();
+        let (shown, after) = after.split_once("```").unwrap();
+        let options = Options { times: true, threads: NonZeroU32::new(1), ..Options::default() };
+        let f = Executable::compile(&module(text), "f", options).unwrap();
+        let shape = |ty: &rewright_ir::Type| -> Vec<usize> {
+            let extent = |dim: &rewright_ir::Dim| if let rewright_ir::Dim::Const(n) = dim { *n as usize } else { 1 };
+            ty.dims().iter().map(extent).collect()
+        };
+        let module = module(text);
+        let func = module.functions().next().unwrap();
+        let arrays = func.params().iter().map(|&param| {
+            let mut at = 0.0;
+            Array::from_shape_simple_fn(IxDyn(&shape(func.ty(param))), || {
+                at += 0.5;
+                at
+            })
+        });
+        let arrays: Vec<Array<f64, IxDyn>> = arrays.collect();
+        let args: Vec<Arg<'_>> = arrays.iter().map(Arg::from).collect();
+        let want = compile(text, "", Backend::Reference).call(&args).unwrap();
+        assert!(same_bits(&want, &f.call(&args).unwrap()), "{text}");
+        // Threads, vectors and stores depend on the machine.
+        let schedule = f.schedules()[0].schedule.clone();
+        let schedule = Schedule { threads: None, chunk: None, unroll: None, stages: None, stream: None, ..schedule };
+        blessed += &format!("{before}```ir\n{text}```\n{between}```text\n{schedule}\n```");
+        assert!(std::env::var_os("REWRIGHT_BLESS").is_some() || shown == format!("{schedule}\n"), "{schedule}");
+        (rest, count) = (after, count + 1);
+    }
+    blessed += rest;
+    assert!(count >= 5);
+    if std::env::var_os("REWRIGHT_BLESS").is_some() {
+        std::fs::write(file, blessed).unwrap();
+    }
+}
+
 #[test]
 fn schedules_are_part_of_the_text() {
-    let text = programs()[0].1.replace("SCHEDULE", "schedule=\"order=[j,i] threads=2\"");
+    let text = programs()[0].1.replace("SCHEDULE", "schedule=\"reorder(j, i) parallel(threads=2)\"");
     let printed = module(&text).to_string();
-    assert!(printed.contains("%0 = arrayexpr schedule=\"order=[j,i] threads=2\" [i: n, j: m]"), "{printed}");
+    assert!(
+        printed.contains("%0 = arrayexpr schedule=\"reorder(j, i) parallel(threads=2)\" [i: n, j: m]"),
+        "{printed}"
+    );
     assert_eq!(module(&printed).to_string(), printed);
 }
 
@@ -301,7 +501,7 @@ entry:
 }";
     for (n, threads, many) in [(5_000, 2, 1), (10_001, 3, 1), (2_000_000, 2, 4), (2_000_000, 3, 4)] {
         let options = Options { times: true, ..Options::default() };
-        let module = module(&text.replace("SCHEDULE", &format!("schedule=\"threads={threads}\"")));
+        let module = module(&text.replace("SCHEDULE", &format!("schedule=\"parallel(threads={threads})\"")));
         let f = Executable::compile(&module, "f", options).unwrap();
         let a = Array1::from_shape_fn(n, |i| i as f64);
         for begin in [0, 1, 7, 300] {
@@ -347,7 +547,8 @@ fn loops_are_in_the_order_of_most_arrays() {
     let straight = function("%a: f64[n, m], %b: f64[m, n]", &expr("i, j"), "f64[n, m]");
     let turned = function("%a: f64[m, n], %b: f64[m, n]", &expr("j, i"), "f64[n, m]");
     for (n, m) in [(1000, 300), (300, 1000), (500, 500)] {
-        for (text, a, order) in [(&straight, matrix(n, m, 1), "order=[i,j]"), (&turned, matrix(m, n, 1), "order=[j,i]")]
+        for (text, a, order) in
+            [(&straight, matrix(n, m, 1), "reorder(i, j)"), (&turned, matrix(m, n, 1), "reorder(j, i)")]
         {
             let f = compile(text, "", Backend::Auto);
             let mut out = Array2::<f64>::zeros((n, m));
@@ -359,7 +560,7 @@ fn loops_are_in_the_order_of_most_arrays() {
     }
 }
 
-/// What lies across the innermost loop lies along the one around it, where tiles are turned, wherever its axis is in the result.
+/// What lies across the innermost loop lies along the one around it, where tiles are staged, wherever its axis is in the result.
 #[test]
 fn loops_that_are_turned_are_next_to_each_other() {
     let expr = "[i: n, j: m, l: k] (x = %a[l, j, i]) {\n t0 = neg x\n yield t0\n }";
@@ -370,8 +571,8 @@ fn loops_that_are_turned_are_next_to_each_other() {
         f.call_into(&[(&a).into()], &mut [ViewMut::from(out.view_mut())]).unwrap();
         assert_eq!(out, -a.clone().reversed_axes());
         let schedule = f.schedules()[0].schedule.clone();
-        assert!(schedule.to_string().starts_with("order=[j,"), "{n} x {m} x {k}: {schedule}");
-        assert!(schedule.tile.flatten().is_some(), "{n} x {m} x {k}: {schedule}");
+        assert!(schedule.to_string().starts_with("reorder(j, "), "{n} x {m} x {k}: {schedule}");
+        assert!(schedule.to_string().contains("stage("), "{n} x {m} x {k}: {schedule}");
     }
 }
 
@@ -380,9 +581,9 @@ fn loops_that_are_turned_are_next_to_each_other() {
 fn few_totals_have_no_tiles() {
     let expr = "[j: reduce m, i: n] (x = %a[i, j]) {\n yield x\n } reduce (sum f64)";
     let f = compile(&function("%a: f64[n, m]", expr, "f64[n]"), "", Backend::Auto);
-    for (n, tile) in [(10, None), (64, Some(Tile { rows: 64, columns: 64 }))] {
+    for (n, is_staged) in [(10, false), (64, true)] {
         f.call(&[(&matrix(n, 1000, 1)).into()]).unwrap();
-        assert_eq!(f.schedules()[0].schedule.tile, Some(tile), "{n}");
+        assert_eq!(f.schedules()[0].schedule.to_string().contains("stage(x, "), is_staged, "{n}");
     }
 }
 
@@ -443,8 +644,10 @@ fn results_go_to_places_of_any_strides() {
     let text = &programs()[3].1;
     let (a, b) = (matrix(90, 70, 5), matrix(70, 90, 6));
     let args: [Arg<'_>; 2] = [(&a).into(), (&b).into()];
-    let want = compile(text, "threads=1 tile=off stream=off", Backend::Auto).call(&args).unwrap();
-    for schedule in ["", "threads=2", "tile=16x16 threads=3", "stream tile=off"] {
+    let want = compile(text, "serial unblocked stream(off)", Backend::Auto).call(&args).unwrap();
+    for schedule in
+        ["", "parallel(threads=2)", "split(i, 16) split(j, 16) stage(y, i, j) parallel(threads=3)", "stream unblocked"]
+    {
         let f = compile(text, schedule, Backend::Auto);
         let mut columns = Array2::<f64>::zeros((90, 70).f());
         f.call_into(&args, &mut [(&mut columns).into()]).unwrap();
@@ -482,7 +685,9 @@ entry:
         let error = f.call(&[(&base).into(), (&first).into(), (&second).into()]).unwrap_err();
         (error.op, error.loc.line)
     };
-    for schedule in ["threads=1", "threads=2", "threads=3 chunk=100", "threads=8 chunk=1", "tile=8x8"] {
+    for schedule in
+        ["serial", "parallel(threads=2)", "parallel(threads=3, chunk=100)", "parallel(threads=8, chunk=1)", "unblocked"]
+    {
         assert_eq!(line(schedule), (Some("power"), 5), "{schedule}");
     }
 }
@@ -502,8 +707,8 @@ entry:
 }";
     let n = 100_000usize;
     let x = Array1::from_iter((0..n).map(|i| i as f64 * 1e-4 + 0.5));
-    let [streamed, plain] =
-        ["stages=3 stream=on", "stages=3 stream=off"].map(|schedule| compile(text, schedule, Backend::Auto));
+    let [streamed, plain] = ["vectorize(stages=3) stream", "vectorize(stages=3) stream(off)"]
+        .map(|schedule| compile(text, schedule, Backend::Auto));
     let want = plain.call(&[(&x).into()]).unwrap();
     let got = streamed.call(&[(&x).into()]).unwrap();
     assert!(same_bits(&want, &got));
@@ -538,16 +743,16 @@ fn axes_around_reduced_ones_change_places() {
     let args: [Arg<'_>; 2] = [(&a).into(), (&b).into()];
     let want = compile(&sum, "", Backend::Reference).call(&args).unwrap();
     for backend in [Backend::Interp, Backend::Cranelift, Backend::Auto] {
-        for order in ["order=[i,k,j]", "order=[j,k,i]", "order=[j,k,i] threads=3 chunk=2"] {
+        for order in ["reorder(i, k, j)", "reorder(j, k, i)", "reorder(j, k, i) parallel(threads=3, chunk=2)"] {
             assert!(same_bits(&want, &compile(&sum, order, backend).call(&args).unwrap()), "{order}, {backend:?}");
         }
     }
-    let f = compile(&sum, "order=[j,k,i]", Backend::Auto);
+    let f = compile(&sum, "reorder(j, k, i)", Backend::Auto);
     f.call(&args).unwrap();
-    assert!(f.schedules()[0].schedule.to_string().starts_with("order=[j,k,i]"));
-    let refused = sum.replace("SCHEDULE", "schedule=\"order=[k,i,j]\"");
+    assert!(f.schedules()[0].schedule.to_string().starts_with("reorder(j, k, i)"));
+    let refused = sum.replace("SCHEDULE", "schedule=\"reorder(k, i, j)\"");
     let error = Executable::compile(&module(&refused), "f", Options::default()).err().unwrap().to_string();
-    assert!(error.contains("axes that are combined along stay where they are"), "{error}");
+    assert!(error.contains("reduce axes keep their order"), "{error}");
 }
 
 /// Axes of one point have no loop where there is a reduction, unless they are named.
@@ -563,7 +768,7 @@ entry:
     let a = Array::from_shape_simple_fn((100, 70, 1), fastrand::f64);
     let want = compile(text, "", Backend::Reference).call(&[(&a).into()]).unwrap();
     for (order, printed) in
-        [("", "order=[k,i]"), ("order=[i,k,j]", "order=[i,k,j]"), ("order=[j,k,i]", "order=[j,k,i]")]
+        [("", "reorder(k, i)"), ("reorder(i, k, j)", "reorder(i, k, j)"), ("reorder(j, k, i)", "reorder(j, k, i)")]
     {
         let f = compile(text, order, Backend::Auto);
         assert!(same_bits(&want, &f.call(&[(&a).into()]).unwrap()), "{order}");

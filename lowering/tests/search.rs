@@ -25,8 +25,13 @@ fn positions_are_those_of_the_plain_kernel() {
         for of in ["argmax", "argmin"] {
             let text = program(of, dtype, "yield x, k", "yield at", "i64[n]");
             let plain = compile(&text, "", Backend::Interp, 1);
-            let ways =
-                [("", 1), ("search=64", 1), ("search=77", 1), ("search=2048", 3), ("threads=2 chunk=1 search=100", 2)];
+            let ways = [
+                ("", 1),
+                ("rfactor(64)", 1),
+                ("rfactor(77)", 1),
+                ("rfactor(2048)", 3),
+                ("parallel(threads=2, chunk=1) rfactor(100)", 2),
+            ];
             let ways = ways.map(|(schedule, threads)| (schedule, compile(&text, schedule, Backend::Auto, threads)));
             for (rows, columns) in [(1, 1), (1, 7), (3, 700), (1, 40_000), (2, 33_000)] {
                 // Few different values, so that there are several that are equal.
@@ -52,7 +57,7 @@ fn positions_are_those_of_the_plain_kernel() {
 fn it_may_be_anywhere() {
     let text =
         program("argmax", DType::F32, "yield x, k", "t0 = mul at, 10\n t1 = add t0, 3\n yield t1, s", "i64[n], f32[n]");
-    let ways = ["search=100", "search=64 threads=3", "search=1000000", "search=off"]
+    let ways = ["rfactor(100)", "rfactor(64) parallel(threads=3)", "rfactor(1000000)", "rfactor(off)"]
         .map(|s| compile(&text, s, Backend::Auto, 3));
     let points = 1003;
     for lowest in [f32::NEG_INFINITY, -1.0, f32::NAN] {
@@ -88,7 +93,7 @@ fn rows_may_lie_anyhow() {
     let text = program("argmin", DType::F64, "t0 = sin x\n yield t0, k", "yield at", "i64[n]");
     let values = Array2::from_shape_simple_fn((3, 200_000), || fastrand::f64() * 9.0);
     let plain = compile(&text, "", Backend::Interp, 1);
-    let ways = [("", 1), ("", 2), ("search=3000", 2)]
+    let ways = [("", 1), ("", 2), ("rfactor(3000)", 2)]
         .map(|(schedule, threads)| compile(&text, schedule, Backend::Auto, threads));
     for view in [
         values.slice(s![.., ..;2]),
@@ -107,14 +112,14 @@ fn the_schedule_says_whether_rows_are_searched() {
         let f = compile(text, schedule, Backend::Auto, 1);
         let x = Array2::from_shape_simple_fn((1, columns), fastrand::f64);
         f.call(&[Arg::from(&x)]).unwrap();
-        f.schedules()[0].schedule.search
+        f.schedules()[0].schedule.rfactor
     };
     let text = program("argmax", DType::F64, "yield x, k", "yield at", "i64[n]");
     assert_eq!(told(&text, "", 1_000_000), Some(Some(16_384)));
     assert_eq!(told(&text, "", 32_768), Some(Some(2048)));
     assert_eq!(told(&text, "", 32_767), Some(None));
-    assert_eq!(told(&text, "search=off", 1_000_000), Some(None));
-    assert_eq!(told(&text, "search=500", 1000), Some(Some(500)));
+    assert_eq!(told(&text, "rfactor(off)", 1_000_000), Some(None));
+    assert_eq!(told(&text, "rfactor(500)", 1000), Some(Some(500)));
     // Where an element depends on its place, blocks are no rows of their own.
     let placed =
         program("argmax", DType::F64, "t0 = cast k, to=f64\n t1 = mul x, t0\n yield t1, k", "yield at", "i64[n]");

@@ -9,9 +9,9 @@ use crate::interp::Interp;
 use crate::kernel::{CodeGen, CompiledKernel, KInst, KOp, Kernel, Status};
 use crate::lower::{Bound, Lowered, Order, Place, ResultShape, Space, Strided};
 use crate::schedule::{
-    BlockKernels, Decision, Halves, ItemKernels, LEAST_ITEMS, LEAST_POINTS, LEAST_ROWS, LEAST_TURNED, ResultLanes,
-    Schedule, Searchers, Threads, Work, facts, is_much, packed_decision, row_blocks, run, run_packed, run_parts,
-    written,
+    BlockKernels, Decision, FissionKernels, Halves, Kernels, LEAST_ITEMS, LEAST_POINTS, LEAST_ROWS, LEAST_TURNED,
+    ResultLanes, Schedule, Searchers, Threads, Work, facts, is_much, packed_decision, row_blocks, run, run_packed,
+    run_parts, written,
 };
 use rewright_ir::{EvalError, Loc, Name};
 use smallvec::SmallVec;
@@ -35,7 +35,7 @@ pub struct Launch {
     /// What long rows are searched by, once it is asked for; none if they can't be.
     search: OnceLock<Option<Searchers>>,
     /// What computes the points of short rows first, once it is asked for; none if nothing can.
-    items: OnceLock<Option<ItemKernels>>,
+    fission: OnceLock<Option<FissionKernels>>,
     /// What joins blocks of rows, once it is asked for.
     join: OnceLock<Arc<dyn CompiledKernel>>,
     /// The kernels of blocks of rows, one for each kind of [`ResultLanes`], and the same of whole ones, once they are asked for; none if there are none.
@@ -129,7 +129,7 @@ impl Launch {
             by_point: Default::default(),
             halves: OnceLock::new(),
             search: OnceLock::new(),
-            items: OnceLock::new(),
+            fission: OnceLock::new(),
             join: OnceLock::new(),
             blocks: Default::default(),
             whole_blocks: Default::default(),
@@ -193,7 +193,7 @@ impl Launch {
     }
 
     /// What computes what points give, and what combines it, if that can be done.
-    fn items(&self) -> Option<&ItemKernels> {
+    fn fission(&self) -> Option<&FissionKernels> {
         let compile_both = || {
             let split = self.lowered.kernel.split_items()?;
             let compile_one = |kernel| compile(self.generator, kernel).ok();
@@ -204,14 +204,20 @@ impl Launch {
             let own = 0..self.lowered.kernel.buffers.len();
             let reads = own.clone().filter(|&number| read[number]).collect();
             let unused = own.filter(|&number| !read[number] && !combined[number]).collect();
-            Some(ItemKernels { items, fold, reads, unused, sizes, positions })
+            Some(FissionKernels { items, fold, reads, unused, sizes, positions })
         };
-        self.items.get_or_init(compile_both).as_ref()
+        self.fission.get_or_init(compile_both).as_ref()
     }
 
     /// The same, if that was decided.
-    pub(super) fn items_for(&self, decision: &Decision) -> Option<&ItemKernels> {
-        decision.items.and_then(|_| self.items())
+    pub(super) fn fission_for(&self, decision: &Decision) -> Option<&FissionKernels> {
+        if decision.has_fission() { self.fission() } else { None }
+    }
+
+    /// How a call runs, by threads that are ready.
+    fn decide(&self, bound: &Bound, first: &[*mut u8], used: bool, threads: Threads) -> Decision {
+        let kernels = Kernels { compiled: &*self.compiled, fission: &|| self.fission() };
+        Decision::new(&self.lowered, &kernels, bound, first, used, threads, facts())
     }
 
     /// What runs rows in blocks, if a call with these loops has several.
@@ -414,7 +420,7 @@ impl Launch {
         let is_one = self.lowered.wish.threads.is_none() && Threads::are_one(self.lowered.nanos(bound), most);
         let kernel = |used| {
             // For one thread addresses do not matter.
-            let decision = Decision::new(&self.lowered, &*self.compiled, bound, &[], used, Threads::ONE, facts());
+            let decision = self.decide(bound, &[], used, Threads::ONE);
             let streams = Decision { stream: true, ..Decision::default() };
             match decision {
                 _ if decision == Decision::default() => Some(self.compiled.clone()),
@@ -450,7 +456,10 @@ impl Launch {
             // SAFETY: passed on.
             return unsafe { self.scheduled_packed(bound, pointers, params, threads, how) };
         }
-        let mut decision = Decision::new(&self.lowered, &*self.compiled, bound, pointers, used, threads, facts());
+        let mut decision = self.decide(bound, pointers, used, threads);
+        if let Some(why) = decision.refused {
+            return Status { failed: u64::MAX, error: Some(Box::new(EvalError::value(why))) };
+        }
         let halves = if decision.parts.is_some() { self.halves() } else { None };
         decision.parts = decision.parts.filter(|_| halves.is_some());
         let search = if decision.search.is_some() { self.search() } else { None };
@@ -462,8 +471,8 @@ impl Launch {
             *self.latest.lock().unwrap_or_else(|e| e.into_inner()) = Some(schedule);
         }
         let blocks = self.block_kernels(bound);
-        let items = self.items_for(&decision);
-        let work = Work { blocks, search, items, ..Work::of(kernel, &self.lowered, bound, pointers, params) };
+        let fission = self.fission_for(&decision);
+        let work = Work { blocks, search, fission, ..Work::of(kernel, &self.lowered, bound, pointers, params) };
         // SAFETY: passed on. Loops along axes that `apart` names write to different elements, as their strides in results are not 0
         // and results are no views in which elements overlap.
         unsafe {
@@ -481,25 +490,23 @@ impl Launch {
     /// How a part of a call with these loops is run, by one thread; `stream` says whether results go past the caches.
     pub(super) fn decide_part(&self, bound: &Bound, stream: bool) -> Decision {
         // For one thread addresses do not matter.
-        let decision = Decision::new(&self.lowered, &*self.compiled, bound, &[], true, Threads::ONE, facts());
+        let decision = self.decide(bound, &[], true, Threads::ONE);
         self.with_kernels(Decision { stream, search: None, ..decision })
     }
 
     /// Without what there is no kernel for.
     fn with_kernels(&self, mut decision: Decision) -> Decision {
         decision.stream = decision.stream && self.streaming().is_some();
-        decision.long = decision.long.filter(|long| !long.by_point || self.by_point(decision.stream).is_some());
-        let asked = self.lowered.wish.items == Some(true);
-        let kernels = self.items_for(&decision).zip(self.lowered.item_work.as_ref());
-        let are_worth = kernels.is_some_and(|(kernels, work)| asked || kernels.are_fast(work));
-        decision.items = decision.items.filter(|_| are_worth);
+        if decision.by_point && self.by_point(decision.stream).is_none() {
+            (decision.by_point, decision.sequence) = Default::default();
+        }
         decision
     }
 
     /// The kernel that a decision is for.
     pub(super) fn kernel_for(&self, decision: &Decision) -> &dyn CompiledKernel {
-        let by_point = decision.long.filter(|long| long.by_point).and_then(|_| self.by_point(decision.stream));
-        match by_point {
+        let by_point = decision.by_point.then(|| self.by_point(decision.stream));
+        match by_point.flatten() {
             Some(kernel) => &**kernel,
             None => self.kernel(decision.stream),
         }

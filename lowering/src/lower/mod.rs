@@ -76,6 +76,8 @@ pub struct Lowered {
     pub block_join: Option<BlockJoin>,
     /// The names of the axes.
     pub names: Vec<Name>,
+    /// The names of buffers: those of operands, and `out.0` for the first result. A buffer may have several.
+    pub buffer_names: Vec<(Name, u32)>,
     /// The loops whose iterations write to different elements.
     pub apart: Vec<bool>,
     /// A point may fail.
@@ -207,6 +209,7 @@ fn lower_as_is(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
         accesses: IndexSet::new(),
         params: Vec::new(),
         block_join: None,
+        buffer_names: Vec::new(),
     };
     let operands = expr.operands.iter().map(|o| lowering.operand(o)).collect::<Result<Vec<_>, _>>()?;
     let yields = lowering.body(&expr.body, &operands, &[], &expr.axes)?;
@@ -218,7 +221,12 @@ fn lower_as_is(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
         }
         false => lowering.reduce(expr, &axes, &operands, yields)?,
     };
-    let Lowering { k, accesses, params, block_join, .. } = lowering;
+    let Lowering { k, accesses, params, block_join, mut buffer_names, .. } = lowering;
+    for (number, access) in (0..).zip(&accesses) {
+        if let Place::Result(result) = access.place {
+            buffer_names.push((Name::from(&*format!("out.{result}")), number));
+        }
+    }
     let mut kernel = k.finish();
     kernel.drop_unseen_signs();
     let fallible = kernel.insts.iter().any(|inst| matches!(inst.op, KOp::Reference(_)));
@@ -237,6 +245,7 @@ fn lower_as_is(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
     Ok(Lowered {
         bounds: bounds.collect(),
         names: expr.axes.iter().map(|axis| axis.name).collect(),
+        buffer_names,
         apart: (0..expr.axes.len()).map(apart).collect(),
         fallible,
         point_nanos: nanos(&kernel),
@@ -267,6 +276,7 @@ struct Lowering<'a> {
     accesses: IndexSet<Access>,
     params: Vec<Param>,
     block_join: Option<BlockJoin>,
+    buffer_names: Vec<(Name, u32)>,
 }
 
 impl Lowering<'_> {
@@ -313,6 +323,7 @@ impl Lowering<'_> {
         };
         let positions = operand.index.iter().zip(dims).map(position).collect::<Result<Vec<_>, _>>()?;
         let buffer = self.access(Access { place: Place::Arg(arg), positions }, operand.dtype);
+        self.buffer_names.push((operand.name, buffer));
         let re = self.k.load(buffer, Part::Re);
         let im = operand.dtype.is_complex().then(|| self.k.load(buffer, Part::Im));
         Ok(Elem { dtype: operand.dtype, re, im })

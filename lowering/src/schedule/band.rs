@@ -33,7 +33,7 @@ pub(crate) struct Member<'a> {
     /// The loop, and how many of its iterations are one of the band's.
     pub along: (usize, u64),
     /// How a band of it is run.
-    pub decision: Decision,
+    pub decision: &'a Decision,
     /// Buffers that are in the scratch memory.
     pub moved: &'a [Moved],
 }
@@ -91,7 +91,7 @@ impl Member<'_> {
             part.pointers[moved.buffer] = scratch.wrapping_add(moved.at);
         }
         // SAFETY: passed on.
-        unsafe { self.work.decided(part, &self.decision) }
+        unsafe { self.work.decided(part, self.decision) }
     }
 }
 

@@ -1,12 +1,14 @@
 //! What is decided for a call: from the kernel, the extents and strides of the arrays, the threads that are awake, and the machine.
 
-use super::items_first::{is_most, items_first};
+use super::fission::FissionKernels;
+use super::legal;
 use super::lines::LINE;
-use super::long_rows::{Long, long_rows};
-use super::pack::{LEAST_TIMES, is_worth_packing};
+use super::policy::item_rows::is_most;
+use super::policy::row_lanes::LEAST_TIMES;
 use super::search::{Blocks, points_of_block};
+use super::sequence::{Sequence, Transform};
 use super::series::ready;
-use super::{Facts, Parts, Schedule, ScheduleError, facts};
+use super::{Block, Facts, Parts, Schedule, facts};
 use crate::kernel::{Buffer, CompiledKernel, KOp, Kernel, Packing};
 use crate::lower::{Bound, Lowered};
 use rewright_ir::Name;
@@ -29,27 +31,6 @@ const PAGE: u64 = 4096;
 /// threads that write to one cache line wait for each other at each row.
 const LEAST_PIECE: u64 = 1024;
 
-/// The shortest side of tiles that are worth it, and of results that rows are combined with, of which a block has but 16.
-const LEAST_SIDE: u64 = 8;
-const LEAST_TOTALS: u64 = 48;
-
-/// Iterations of the last two loops that are run at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tile {
-    /// Of the last but one.
-    pub rows: u64,
-    /// Of the last one.
-    pub columns: u64,
-}
-
-impl Tile {
-    /// The greatest side.
-    pub const MOST: u64 = 1 << 16;
-    /// What is turned at once if nobody says otherwise: full cache lines both ways, so few that the second-level cache holds them, and rows that
-    /// are long enough to be worth a loop.
-    const USUAL: Tile = Tile { rows: 64, columns: 128 };
-}
-
 /// A loop in chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunks {
@@ -62,24 +43,28 @@ pub struct Chunks {
 }
 
 /// How one call is run. The order of its loops is part of [`Bound`].
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decision {
     /// The threads, and what they share.
     pub shared: Option<(u32, Chunks)>,
     /// The threads that share the parts of the one row that there is, and these.
     pub parts: Option<(u32, Parts)>,
-    /// The iterations that are turned at once.
-    pub tile: Option<Tile>,
-    /// Whether results go past the caches.
+    /// The transformations of the loops of a chunk.
+    pub sequence: Sequence,
+    /// Whether the kernel is the one that reads at each point what it otherwise reads once a row.
+    pub by_point: bool,
+    /// Whether stores go past the caches.
     pub stream: bool,
-    /// How elements of short rows are packed first.
-    pub packing: Option<Packing>,
-    /// How several short rows are run as one.
-    pub long: Option<Long>,
     /// How long rows are searched.
     pub search: Option<Blocks>,
-    /// The loops around and along short rows whose points are computed first.
-    pub items: Option<[usize; 2]>,
+    /// Why a schedule that is given is not legal for the call.
+    pub refused: Option<String>,
+}
+
+/// The kernel of a call, as code generators see it, and other kernels that are made of it when they are needed.
+pub struct Kernels<'k> {
+    pub compiled: &'k dyn CompiledKernel,
+    pub fission: &'k dyn Fn() -> Option<&'k FissionKernels>,
 }
 
 impl Decision {
@@ -87,58 +72,75 @@ impl Decision {
     /// results were written to before: where they were not, the system has just cleared them, and they are in the caches.
     pub fn new(
         lowered: &Lowered,
-        compiled: &dyn CompiledKernel,
+        kernels: &Kernels<'_>,
         bound: &Bound,
         first: &[*mut u8],
         used: bool,
         threads: Threads,
         facts: &Facts,
     ) -> Decision {
+        let compiled = kernels.compiled;
         let call = Call { lowered, kernel: &lowered.kernel, bound, facts };
         let wish = &lowered.wish;
         let threads = wish.threads.unwrap_or_else(|| threads.worth(lowered.nanos(bound)));
-        let items_asked = wish.items == Some(true);
-        let beside = compiled.rows_beside().is_some_and(|least| call.lie_beside(least));
-        let is_costly = lowered.item_work.as_ref().is_some_and(is_most) && wish.items != Some(false);
-        let items_instead = items_asked || is_costly && call.items_first(None, (compiled.lanes(), false)).is_some();
-        let packing = compiled.packing().filter(|packing| {
-            !beside
-                && wish.pack.unwrap_or(wish.tile.is_none() && !items_instead)
-                && !lowered.fallible
-                && is_worth_packing(&lowered.kernel, bound, packing)
-        });
+        let is_free = wish.blocks.is_none() && !compiled.rows_beside().is_some_and(|least| call.lie_beside(least));
+        let computes_first = is_free
+            && lowered.item_work.as_ref().is_some_and(is_most)
+            && call.is_worth_fission(compiled.lanes())
+            && (kernels.fission)().is_some();
+        let packing = compiled.packing().filter(|_| is_free && !computes_first);
+        let mut lanes = packing.and_then(|packing| Some((packing, call.row_lanes(&packing)?)));
+        let packing = lanes.as_ref().map(|(packing, _)| *packing);
         let shared = call.shared(first, threads, packing.as_ref());
-        let chunks = shared.map(|(_, chunks)| chunks);
         let parts = if shared.is_none() { call.parts(threads) } else { None };
-        let tile = match wish.tile {
-            Some(tile) => tile.filter(|_| call.may_tile()).map(|tile| call.fit(tile)),
-            None if beside || items_asked => None,
-            None => call.tile(),
-        };
-        let tile = tile.filter(|_| packing.is_none());
-        let long =
-            (wish.long != Some(false) && tile.is_none() && packing.is_none()).then(|| call.long_rows(chunks)).flatten();
-        let search =
-            (!beside && !items_asked && tile.is_none() && packing.is_none() && may_search(lowered)).then(|| {
-                let each = wish.search.unwrap_or_else(|| points_of_block(lowered, bound))?;
-                Some(Blocks { each, threads: if shared.is_none() { threads } else { 1 } })
-            });
-        let search = search.flatten();
-        let alone = tile.is_none() && packing.is_none() && search.is_none() && parts.is_none();
-        let items = wish.items.unwrap_or(!beside) && alone;
-        let items = items.then(|| call.items_first(chunks, (compiled.lanes(), items_instead))).flatten();
-        let stream = wish.stream.unwrap_or_else(|| call.bytes() > facts.last_level / if used { 3 } else { 1 });
-        Decision {
-            long,
-            search,
-            items,
-            shared,
-            parts,
-            packing,
-            tile,
-            // What is turned first is read again at once.
-            stream: stream && !(tile.is_some() && call.turns_results()),
+        // The most that a thread takes at once.
+        let chunk = shared.map(|(_, chunks)| {
+            let mut chunk = bound.clone();
+            chunk.extents[chunks.along] = chunks.each.max(chunks.first).min(chunk.extents[chunks.along]);
+            chunk
+        });
+        let chunk = chunk.as_ref().unwrap_or(bound);
+        let call = Call { bound: chunk, ..call };
+        if shared.is_some() {
+            lanes = packing.and_then(|packing| Some((packing, call.row_lanes(&packing)?)));
         }
+        let mut refused = None;
+        let mut sequence = match &wish.blocks {
+            Some(blocks) => {
+                let has_fission = blocks.iter().any(|block| matches!(block, Block::Fission { .. }));
+                let fission = if has_fission { (kernels.fission)() } else { None };
+                let values = fission.map(|kernels| &kernels.sizes[..]).unwrap_or_default();
+                lowered.given(blocks, chunk, values).unwrap_or_else(|why| {
+                    refused = Some(why);
+                    Sequence::new()
+                })
+            }
+            None => lanes
+                .map(|(_, sequence)| sequence)
+                .or_else(|| call.transposed().filter(|_| is_free && packing.is_none()))
+                .or_else(|| call.short_rows().filter(|_| packing.is_none()))
+                .unwrap_or_default(),
+        };
+        let search = (is_free && sequence.is_empty() && may_search(lowered)).then(|| {
+            let each = wish.rfactor.unwrap_or_else(|| points_of_block(lowered, bound))?;
+            Some(Blocks { each, threads: if shared.is_none() { threads } else { 1 } })
+        });
+        let search = search.flatten();
+        if is_free && sequence.is_empty() && search.is_none() && parts.is_none() {
+            sequence = call.fission(kernels).unwrap_or_default();
+        }
+        debug_assert_eq!(legal::check(lowered, chunk, &sequence), Ok(()), "{sequence:?}");
+        let stream = wish.stream.unwrap_or_else(|| call.bytes(bound) > facts.last_level / if used { 3 } else { 1 });
+        // What is staged is read again at once.
+        let stages_results = |transform: &Transform| matches!(transform, Transform::Stage(stage) if stage.writes);
+        let stream = stream && !sequence.iter().any(stages_results);
+        let by_point = call.needs_by_point(&sequence);
+        Decision { search, shared, parts, sequence, by_point, stream, refused }
+    }
+
+    /// True if the points of rows are computed before they are combined.
+    pub fn has_fission(&self) -> bool {
+        self.sequence.iter().any(|transform| matches!(transform, Transform::Fission(_)))
     }
 
     /// True if threads can share such a call at all.
@@ -164,57 +166,45 @@ impl Decision {
                     .unwrap_or(1),
             ),
             chunk: self.shared.map(|(_, chunks)| chunks.each).or(self.parts.map(|(_, parts)| parts.each)),
-            tile: Some(self.tile),
-            stream: Some(self.stream),
-            pack: kernel.packing().map(|_| self.packing.is_some()),
-            long: self.long.map(|_| true),
-            items: self.items.map(|_| true),
-            search: may_search(lowered).then(|| self.search.map(|blocks| blocks.each)),
+            rfactor: may_search(lowered).then(|| self.search.map(|blocks| blocks.each)),
+            blocks: Some(lowered.blocks(&self.sequence, bound)),
             unroll: kernel.unroll(),
             stages: kernel.stages(),
+            stream: Some(self.stream),
         }
     }
 }
 
-/// A call whose schedule is decided.
-struct Call<'a> {
-    lowered: &'a Lowered,
-    kernel: &'a Kernel,
-    bound: &'a Bound,
-    facts: &'a Facts,
+/// A call, or a chunk of one, whose schedule is decided.
+#[derive(Clone, Copy)]
+pub(super) struct Call<'a> {
+    pub lowered: &'a Lowered,
+    pub kernel: &'a Kernel,
+    pub bound: &'a Bound,
+    pub facts: &'a Facts,
 }
 
 impl Call<'_> {
-    fn extent(&self, number: usize) -> u64 {
+    pub(super) fn extent(&self, number: usize) -> u64 {
         self.bound.extents[number]
     }
-    fn stride(&self, buffer: usize, number: usize) -> i64 {
+    pub(super) fn stride(&self, buffer: usize, number: usize) -> i64 {
         self.bound.strides[buffer * self.bound.extents.len() + number]
     }
 
     /// The last two loops that go on.
-    fn last_two(&self) -> Option<(usize, usize)> {
+    pub(super) fn last_two(&self) -> Option<(usize, usize)> {
         let inner = self.bound.extents.len().checked_sub(1)?;
         let outer = (0..inner).rev().find(|&number| self.extent(number) > 1)?;
         Some((outer, inner))
     }
 
-    /// How several short rows are run as one, where so many iterations are handed out at once.
-    fn long_rows(&self, chunks: Option<Chunks>) -> Option<Long> {
-        let (outer, inner) = self.last_two()?;
-        long_rows(self.lowered, self.bound, [outer, inner], self.at_once(outer, chunks))
-    }
-
-    /// How many iterations of a loop are handed out at once.
-    fn at_once(&self, number: usize, chunks: Option<Chunks>) -> u64 {
-        chunks.filter(|chunks| chunks.along == number).map_or(self.extent(number), |chunks| chunks.each)
-    }
-
-    /// The loops around and along short rows whose points are computed first.
-    fn items_first(&self, chunks: Option<Chunks>, (lanes, asked): (Option<u32>, bool)) -> Option<[usize; 2]> {
-        let (outer, inner) = self.last_two()?;
-        let rows = self.at_once(outer, chunks);
-        items_first(self.lowered, self.bound, ([outer, inner], rows), (lanes, asked))
+    /// The fission of short rows, if it is worth it.
+    fn fission(&self, kernels: &Kernels<'_>) -> Option<Sequence> {
+        self.is_worth_fission(kernels.compiled.lanes()).then_some(())?;
+        let (kernels, work) = ((kernels.fission)()?, self.lowered.item_work.as_ref()?);
+        kernels.are_fast(work).then_some(())?;
+        self.item_rows(kernels)
     }
 
     /// What so many threads share, if these are several.
@@ -305,32 +295,6 @@ impl Call<'_> {
         Chunks { along, first: first.clamp(1, count), each }
     }
 
-    /// True if the points may be run tile by tile: where none can fail, so that no order of them is to be kept but that of one place.
-    fn may_tile(&self) -> bool {
-        !self.lowered.fallible && self.last_two().is_some()
-    }
-
-    /// A tile that there is room for; where points of a row are combined, rows are whole.
-    fn fit(&self, tile: Tile) -> Tile {
-        let Some((outer, inner)) = self.last_two() else { return tile };
-        let columns = if self.kernel.fold.is_some() { self.extent(inner) } else { tile.columns };
-        Tile { rows: tile.rows.min(self.extent(outer)), columns: columns.min(self.extent(inner)) }
-    }
-
-    /// Tiles, if there are elements that lie across the innermost loop and along the one around it.
-    fn tile(&self) -> Option<Tile> {
-        let (outer, inner) = self.last_two().filter(|_| self.may_tile())?;
-        let is_combined = self.bound.axes(outer).any(|axis| self.lowered.reduced[axis as usize]);
-        let least = if is_combined { LEAST_TOTALS } else { LEAST_SIDE };
-        if self.extent(outer) < LEAST_SIDE || self.extent(inner) < least {
-            return None;
-        }
-        let turned = (0..self.kernel.buffers.len()).filter(|&b| self.is_turned(b, outer, inner));
-        let bytes: u64 = turned.map(|b| self.kernel.buffers[b].dtype.size() as u64).sum();
-        let tile = self.fit(Tile::USUAL);
-        (bytes > 0 && tile.rows * tile.columns * bytes <= self.facts.level2 / 2).then_some(tile)
-    }
-
     /// True if at least so many rows follow one another, each of which begins at the next element.
     fn lie_beside(&self, least: u64) -> bool {
         let buffers = || self.kernel.buffers.iter().enumerate();
@@ -342,27 +306,13 @@ impl Call<'_> {
             .is_some_and(|(outer, inner)| outer + 1 == inner && self.extent(outer) >= least && one_by_one(outer))
     }
 
-    /// True if tiles of results are turned.
-    fn turns_results(&self) -> bool {
-        let is_turned_result = |(outer, inner): (usize, usize)| {
-            let buffers = self.kernel.buffers.iter().enumerate();
-            buffers.filter(|(_, buffer)| buffer.written).any(|(number, _)| self.is_turned(number, outer, inner))
-        };
-        self.last_two().is_some_and(is_turned_result)
-    }
-
-    fn is_turned(&self, buffer: usize, outer: usize, inner: usize) -> bool {
-        let strides = [outer, inner].map(|number| self.stride(buffer, number));
-        is_turned(strides, self.kernel.buffers[buffer].dtype.size())
-    }
-
     /// The bytes of all arrays together, or none if points are combined: beyond the last-level cache, which others use too, nothing of the
     /// results would be found in it later.
-    fn bytes(&self) -> u64 {
+    fn bytes(&self, all: &Bound) -> u64 {
         if self.kernel.fold.is_some() {
             return 0;
         }
-        bytes(self.kernel, &self.bound.extents, &self.bound.strides)
+        bytes(self.kernel, &all.extents, &all.strides)
     }
 }
 
@@ -397,9 +347,9 @@ pub fn part_of_row(lowered: &Lowered, bound: &Bound) -> Option<u64> {
     fold.part().filter(|_| !indexed && around.iter().all(|&extent| extent == 1))
 }
 
-/// The tile of a call of which nothing is said by hand.
-pub fn tile_for(lowered: &Lowered, bound: &Bound) -> Option<Tile> {
-    Call { lowered, kernel: &lowered.kernel, bound, facts: facts() }.tile()
+/// The sequence of a call that only transposes what lies across.
+pub fn transposed(lowered: &Lowered, bound: &Bound) -> Sequence {
+    Call { lowered, kernel: &lowered.kernel, bound, facts: facts() }.transposed().unwrap_or_default()
 }
 
 /// Threads for a call.
@@ -463,33 +413,6 @@ impl Lowered {
     /// About how long a call takes on one thread, in nanoseconds.
     pub(crate) fn nanos(&self, bound: &Bound) -> f64 {
         bound.extents.iter().map(|&extent| extent as f64).product::<f64>() * self.point_nanos
-    }
-
-    /// Takes a schedule that was given by hand, after a look whether it can be one of this expression.
-    pub fn with_schedule(mut self, schedule: Schedule) -> Result<Lowered, ScheduleError> {
-        if let Some(order) = &schedule.order {
-            let given: Vec<Name> = order.iter().flatten().copied().collect();
-            let plain = || self.names.iter().map(Name::to_string).collect::<Vec<_>>().join(",");
-            let known = self.names.iter().all(|name| given.iter().filter(|g| *g == name).count() == 1);
-            if !known || given.len() != self.names.len() {
-                return ScheduleError::because(format!(
-                    "`order` names each axis once: those of `order=[{}]`, in any order",
-                    plain()
-                ));
-            }
-            let row = self.names.get(self.row..).unwrap_or_default();
-            let keeps_row = given.iter().filter(|name| row.contains(name)).eq(row);
-            if given != self.names && !(self.free_order && keeps_row) {
-                return ScheduleError::because(format!(
-                    "these loops can't change places: axes that are combined along stay where they are, and all do where a point may fail; allowed are `order=[{}]` and `*` between neighbours",
-                    plain()
-                ));
-            }
-        }
-        self.kernel.wishes.unroll = schedule.unroll;
-        self.kernel.wishes.stages = schedule.stages;
-        self.wish = schedule;
-        Ok(self)
     }
 }
 

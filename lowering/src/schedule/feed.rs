@@ -6,9 +6,10 @@
 
 use super::band::SCRATCH;
 use super::crew::share;
-use super::decide::{CHUNKS, Tile};
+use super::decide::CHUNKS;
 use super::parts::{Halves, PartedRow, Parts};
 use super::run::{Part, Work};
+use super::sequence::Sequence;
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -20,7 +21,8 @@ pub(crate) struct Feed {
     /// The loop of the kernel that makes elements, an iteration of which makes as many points of the long row as the second number says.
     pub along: usize,
     pub points: u64,
-    pub tile: Option<Tile>,
+    /// The transformations of that kernel's loops.
+    pub sequence: Sequence,
     /// The arrays in between.
     pub passed: SmallVec<[Passed; 2]>,
     /// The bytes that are needed for them.
@@ -84,7 +86,7 @@ unsafe fn some_parts(maker: &Work<'_>, row: &PartedRow<'_>, feed: &Feed, numbers
                 part.pointers[passed.made] = place(passed, kept * feed.points);
             }
             // SAFETY: some iterations, which write to the scratch memory only.
-            let status = unsafe { maker.part(part, feed.tile) };
+            let status = unsafe { maker.in_sequence(part, &feed.sequence) };
             debug_assert_eq!(status.failed, 0, "it can't fail");
         }
         let mut part = row.part(number);

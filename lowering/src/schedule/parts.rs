@@ -135,7 +135,7 @@ impl Part {
     }
 
     /// Another buffer, with this stride along the innermost loop and 0 along others.
-    fn add_buffer(&mut self, pointer: *mut u8, stride: i64) {
+    pub(super) fn add_buffer(&mut self, pointer: *mut u8, stride: i64) {
         self.pointers.push(pointer);
         self.strides.extend(std::iter::repeat_n(0, self.extents.len() - 1));
         self.strides.push(stride);

@@ -118,7 +118,7 @@ fn threads_share_whole_words() {
         }
         let schedule = f.schedules().first().map(|step| step.schedule.to_string());
         assert_eq!(schedule.is_some(), threads == 2);
-        assert!(schedule.is_none_or(|text| text.starts_with("order=[i] threads=")));
+        assert!(schedule.is_none_or(|text| text.starts_with("reorder(i) ")));
     }
 }
 

@@ -66,8 +66,8 @@ impl Band {
             nanos += lowered.nanos(bound);
             debug_assert_eq!(lowered.block_join, None, "members keep no totals in memory");
             let work = Work::of(launch.kernel_for(decision), lowered, bound, pointers, params);
-            let work = Work { items: launch.items_for(decision), ..work };
-            members.push(schedule::Member { work, along: *along, decision: *decision, moved });
+            let work = Work { fission: launch.fission_for(decision), ..work };
+            members.push(schedule::Member { work, along: *along, decision, moved });
         }
         let threads = Threads::now(nanos, threads).worth(nanos);
         // SAFETY: the addresses are the caller's promise. The loops' iterations write to different elements, and `Slab::fits` is true of each two
@@ -472,24 +472,26 @@ entry:
     }
 
     #[test]
-    fn short_rows_of_a_band_are_run_as_long_ones() {
+    fn loops_of_a_band_are_collapsed() {
         let f = compile(SOFTMAX, Options { band_bytes: Some(20_000), ..Options::default() });
         let apart = compile(SOFTMAX, Options { band_bytes: Some(0), ..Options::default() });
         let (x, y) = (array(1_000, 2), array(1_000, 2).mapv(|x| 1.0 / (x + 0.1)));
         let expected = call(&apart, x.view(), y.view());
         (0..4).for_each(|_| assert_eq!(call(&f, x.view(), y.view())[0], expected[0]));
-        let long = |replay: &crate::exec::replay::Replay| {
+        let collapsed = |replay: &crate::exec::replay::Replay| {
             let bands = replay.actions.iter().filter_map(|action| match action {
-                Action::Band(band) => Some(band.members.iter().filter(|member| member.decision.long.is_some()).count()),
+                Action::Band(band) => {
+                    Some(band.members.iter().filter(|member| !member.decision.sequence.is_empty()).count())
+                }
                 _ => None,
             });
             bands.collect::<Vec<usize>>()
         };
-        assert_eq!(replay(&f, long), Some(vec![2]), "the difference and the quotient");
+        assert_eq!(replay(&f, collapsed), Some(vec![2]), "the difference and the quotient");
     }
 
     #[test]
-    fn rows_that_differ_from_band_to_band_are_written_out_for_each() {
+    fn rows_that_differ_from_band_to_band_are_staged_for_each() {
         // In a band of one iteration a row of `x` is the same for all rows of the result, in the whole call it is not.
         let body = "f64[m, m, n], f64[m, n] {
 entry:
@@ -507,15 +509,15 @@ entry:
                 let found = call(&together, x.view(), y.view());
                 assert_eq!((&found[0], &found[1]), (&expected[0], &expected[1]));
             }
-            let long = |replay: &crate::exec::replay::Replay| {
+            let staged = |replay: &crate::exec::replay::Replay| {
                 let bands = replay.actions.iter().filter_map(|action| match action {
-                    Action::Band(band) => Some((band.bands.each, band.members[0].decision.long)),
+                    Action::Band(band) => Some((band.bands.each, band.members[0].decision.sequence.len())),
                     _ => None,
                 });
                 bands.collect::<Vec<_>>()
             };
-            let found = replay(&together, long).unwrap();
-            assert!(matches!(found[..], [(1, Some(long))] if !long.copies), "{found:?}");
+            // A split, a stage and a collapsed loop; no split for each iteration of the band.
+            assert_eq!(replay(&together, staged), Some(vec![(1, 3)]));
         }
     }
 

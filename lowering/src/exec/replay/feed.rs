@@ -5,7 +5,7 @@ use super::{Action, Run, Where, launch};
 use crate::exec::launch::Pointers;
 use crate::exec::plan::{FuncPlan, Step};
 use crate::lower::Lowered;
-use crate::schedule::{Feed, LINE, Parts, Passed, Threads, Tile, Work, part_of_row, run_fed, tile_for};
+use crate::schedule::{Feed, LINE, Parts, Passed, Sequence, Threads, Work, part_of_row, run_fed, transposed};
 use rewright_ir::Scalar;
 use smallvec::SmallVec;
 
@@ -184,7 +184,7 @@ impl<'a> Pair<'a> {
             Passed { made: between.made, used: between.used, size: between.size, at }
         });
         let passed = passed.collect();
-        Some(Feed { parts, along, points: rows.each, tile: self.tile(along, iterations), passed, scratch })
+        Some(Feed { parts, along, points: rows.each, sequence: self.sequence(along, iterations), passed, scratch })
     }
 
     /// Parts of the long row that touch what fits in a band, but enough of what is turned, and the most iterations that one lies in.
@@ -192,8 +192,11 @@ impl<'a> Pair<'a> {
         let fitting = (bytes / touched.max(1)).checked_mul(rows.each)? / self.part;
         let point: usize = arrays.iter().map(|between| between.size).sum();
         let turned = TURNED_LINES * (LINE * arrays.len()).checked_div(point)? as u64;
-        let least =
-            if self.tile(along, turned).is_some() { turned.checked_mul(rows.each)?.div_ceil(self.part) } else { 1 };
+        let least = if !self.sequence(along, turned).is_empty() {
+            turned.checked_mul(rows.each)?.div_ceil(self.part)
+        } else {
+            1
+        };
         let parts = (1 << fitting.max(1).ilog2()).max(least.checked_next_power_of_two()?);
         let each = self.part.checked_mul(parts).filter(|&each| each <= self.points / 2)?;
         // It begins and ends within an iteration.
@@ -216,11 +219,11 @@ impl<'a> Pair<'a> {
         bytes.fold(0, u64::saturating_add)
     }
 
-    /// The tile of so many iterations of the loop, if anything is turned.
-    fn tile(&self, along: usize, iterations: u64) -> Option<Tile> {
+    /// The transformations of so many iterations of the loop, if anything is transposed.
+    fn sequence(&self, along: usize, iterations: u64) -> Sequence {
         let mut bound = self.maker.bound.clone();
         bound.extents[along] = iterations.min(bound.extents[along]);
-        tile_for(self.making, &bound)
+        transposed(self.making, &bound)
     }
 }
 

@@ -1,6 +1,7 @@
-//! Short rows that are written out to long ones: the bits of the plainest loops, for all dtypes and layouts, and only where all other arrays allow it.
+//! Short rows whose loops are collapsed: the bits of the plainest loops, for all dtypes and layouts, and only where
+//! arrays allow it.
 
-use crate::support::scheduled::compile;
+use crate::support::scheduled::{collapses, compile};
 use ndarray::Axis;
 use rewright_ir::{Array, DType, Datum, Element, Scalar};
 use rewright_lowering::exec::{Arg, Backend, Executable};
@@ -27,18 +28,18 @@ fn filled(dtype: DType, shape: &[usize], seed: u64) -> Array {
     Array::from_fn(dtype, shape, |_| Scalar::F64(f64::from(random.u8(0..20)) - 8.0).cast(dtype)).expect("its dtype")
 }
 
-fn run(f: &Executable, args: &[Arg<'_>]) -> (Vec<Array>, Option<bool>) {
+fn run(f: &Executable, args: &[Arg<'_>]) -> (Vec<Array>, bool) {
     let results = f.call(args).unwrap_or_else(|e| panic!("{e}"));
-    (results.iter().map(Datum::to_array).collect(), f.schedules()[0].schedule.long)
+    (results.iter().map(Datum::to_array).collect(), collapses(f))
 }
 
 #[test]
 fn long_rows_come_to_the_same_bits() {
     for dtype in DType::ALL.into_iter().filter(|&dtype| dtype != DType::Bool) {
-        let plain = compile(&text(dtype, "long=off"), "", Backend::Interp, 1);
+        let plain = compile(&text(dtype, "unblocked"), "", Backend::Interp, 1);
         let ways =
             Backend::available().filter(|b| !matches!(b, Backend::Reference | Backend::Interp)).flat_map(|backend| {
-                [("", 1), ("long=on threads=2", 2), ("threads=3 chunk=333", 3), ("stream=on", 1)]
+                [("", 1), ("parallel(threads=2)", 2), ("parallel(threads=3, chunk=333)", 3), ("stream", 1)]
                     .map(|(schedule, threads)| compile(&text(dtype, schedule), "", backend, threads))
             });
         let ways: Vec<Executable> = ways.collect();
@@ -56,12 +57,12 @@ fn long_rows_come_to_the_same_bits() {
             for gain in [filled(dtype, &[m], 4), every_second, filled(dtype, &[1], 5).broadcast(&[m]).unwrap()] {
                 let args: [Arg<'_>; 3] = [(&x).into(), (&gain).into(), (&one).into()];
                 let (want, told) = run(&plain, &args);
-                assert_eq!(told, None);
+                assert!(!told);
                 for f in &ways {
                     let (found, told) = run(f, &args);
                     assert!(want.iter().zip(&found).all(|(a, b)| a.same_bits(b)), "{dtype} {n} x {m}");
                     let repeated = gain.strides() != [0] && n * m >= 4096;
-                    assert_eq!(told, repeated.then_some(true), "{dtype} {n} x {m}, {:?}", gain.strides());
+                    assert_eq!(told, repeated, "{dtype} {n} x {m}, {:?}", gain.strides());
                 }
             }
         }
@@ -85,34 +86,34 @@ fn rows_are_long_where_those_of_the_result_follow_one_another() {
     let product = "{\n t0 = mul x, g\n yield t0\n }";
     let plain = "%x: f64[h, w, 3], %g: f64[3]";
     let whole = format!("[i: h, j: w, k: 3] (x = %x[i, j, k], g = %g[k]) {product}");
-    assert_eq!(told(plain, &whole, "f64[h, w, 3]", &[&image, &gains]), Some(true));
+    assert!(told(plain, &whole, "f64[h, w, 3]", &[&image, &gains]));
     // Several short rows, of different widths.
     let several = "%x: f64[h, w, 3], %b: u8[3], %g: f64[3]";
     let both = "[i: h, j: w, k: 3] (x = %x[i, j, k], b = %b[k], g = %g[k]) {\n t0 = cast b, to=f64\n t1 = mul x, t0\n t2 = add t1, g\n yield t2\n }";
     let bytes = filled(DType::U8, &[3], 7);
-    assert_eq!(told(several, both, "f64[h, w, 3]", &[&image, &bytes, &gains]), Some(true));
+    assert!(told(several, both, "f64[h, w, 3]", &[&image, &bytes, &gains]));
     // Rows with gaps between them, and rows that differ from image row to image row, are copied.
     let wide = filled(f, &[50, 80, 4], 4);
     let cut = "%x: f64[h, w, 4], %g: f64[3]";
-    assert_eq!(told(cut, &whole, "f64[h, w, 3]", &[&wide, &gains]), Some(true));
+    assert!(told(cut, &whole, "f64[h, w, 3]", &[&wide, &gains]));
     let rows = format!("[i: h, j: w, k: 3] (x = %x[i, j, k], g = %g[i, 0, k]) {product}");
-    assert_eq!(told(by_row, &rows, "f64[h, w, 3]", &[&image, &tall]), Some(true));
+    assert!(told(by_row, &rows, "f64[h, w, 3]", &[&image, &tall]));
     // What is read once a row, an index.
     let once = format!("[i: h, j: w, k: 3] (x = %x[i, j, k], g = %g[i, j]) {product}");
     let pixels = filled(f, &[50, 80], 8);
-    assert_eq!(told("%x: f64[h, w, 3], %g: f64[h, w]", &once, "f64[h, w, 3]", &[&image, &pixels]), Some(true));
+    assert!(told("%x: f64[h, w, 3], %g: f64[h, w]", &once, "f64[h, w, 3]", &[&image, &pixels]));
     let index = "[i: h, j: w, k: 3] (x = %x[i, j, k], g = %g[k]) {\n t0 = mul x, g\n t1 = cast k, to=f64\n t2 = add t0, t1\n yield t2\n }";
-    assert_eq!(told(plain, index, "f64[h, w, 3]", &[&image, &gains]), None);
+    assert!(!told(plain, index, "f64[h, w, 3]", &[&image, &gains]));
     // Few rows are not worth it.
     let (long, longer) = (filled(f, &[5, 20, 64], 5), filled(f, &[64], 6));
     let long_params = "%x: f64[h, w, 64], %g: f64[64]";
     let long_whole = format!("[i: h, j: w, k: 64] (x = %x[i, j, k], g = %g[k]) {product}");
-    assert_eq!(told(long_params, &long_whole, "f64[h, w, 64]", &[&long, &longer]), Some(true));
+    assert!(told(long_params, &long_whole, "f64[h, w, 64]", &[&long, &longer]));
     for (h, w, k) in [(5, 3, 64), (5, 20, 65)] {
         let (long, longer) = (filled(f, &[h, w, k], 5), filled(f, &[k], 6));
         let of = |text: &str| text.replace("64]", &format!("{k}]")).replace("k: 64", &format!("k: {k}"));
         let [params, whole, result] = [long_params, &long_whole, "f64[h, w, 64]"].map(of);
-        assert_eq!(told(&params, &whole, &result, &[&long, &longer]), None);
+        assert!(!told(&params, &whole, &result, &[&long, &longer]));
     }
 }
 
@@ -142,11 +143,13 @@ entry:
             let args: Vec<Arg<'_>> = arrays.iter().map(Arg::from).collect();
             let (want, _) = run(&compile(&text(dtype, m, ""), "", Backend::Interp, 1), &args);
             for backend in Backend::available().filter(|b| !matches!(b, Backend::Reference | Backend::Interp)) {
-                for (schedule, threads) in [("", 1), ("threads=2", 2), ("threads=3 chunk=333", 3), ("long=off", 1)] {
+                for (schedule, threads) in
+                    [("", 1), ("parallel(threads=2)", 2), ("parallel(threads=3, chunk=333)", 3), ("unblocked", 1)]
+                {
                     let f = compile(&text(dtype, m, schedule), "", backend, threads);
                     let (found, told) = run(&f, &args);
                     assert!(want[0].same_bits(&found[0]), "{dtype} {h} x {w} x {m} {schedule}");
-                    assert_eq!(told, (schedule != "long=off").then_some(true), "{dtype} {h} x {w} x {m} {schedule}");
+                    assert_eq!(told, schedule != "unblocked", "{dtype} {h} x {w} x {m} {schedule}");
                 }
             }
         }
@@ -190,16 +193,17 @@ entry:
                     });
                 }
                 let args: Vec<Arg<'_>> = arrays.iter().map(Arg::from).collect();
-                let (want, _) = run(&compile(&text(dtype, "long=off", computed), "", Backend::Interp, 1), &args);
+                let (want, _) = run(&compile(&text(dtype, "unblocked", computed), "", Backend::Interp, 1), &args);
                 for backend in Backend::available().filter(|b| *b != Backend::Reference) {
-                    for (schedule, threads) in [("", 1), ("threads=2", 2), ("threads=3 chunk=333", 3), ("stream=on", 1)]
+                    for (schedule, threads) in
+                        [("", 1), ("parallel(threads=2)", 2), ("parallel(threads=3, chunk=333)", 3), ("stream", 1)]
                     {
                         let (found, told) =
                             run(&compile(&text(dtype, schedule, computed), "", backend, threads), &args);
-                        let what = || format!("{backend:?} {dtype} {h} x {w} x {m} {schedule}");
+                        let what = || format!("{backend:?} {dtype} {h} x {w} x {m} {schedule} {:?}", 0);
                         assert!((0..2).all(|n| want[n].same_bits(&found[n])), "{}", what());
                         let is_short = m * dtype.size() <= 32;
-                        assert!(told.is_some() == is_short || (is_short && threads == 3), "{}", what());
+                        assert!(told == is_short || (is_short && threads == 3), "{}", what());
                     }
                 }
             }
@@ -227,7 +231,7 @@ entry:
     }
     let fine = Array::from_fn(DType::I64, &[3], |i| (i as i64).into()).unwrap();
     let (_, told) = run(&compile(text, "", Backend::Auto, 1), &[(&x).into(), (&fine).into()]);
-    assert_eq!(told, None, "a row that fails is one of the array's");
+    assert!(!told, "a row that fails is one of the array's");
 }
 
 /// Rows of which only so many follow one another, in an image with a margin: long rows are made of those, if they are enough.
@@ -260,13 +264,13 @@ fn rows_that_few_others_follow() {
                 let args: [Arg<'_>; 2] = [(&x).into(), (&y).into()];
                 let (want, _) = run(&compile(&text, "", Backend::Interp, 1), &args);
                 for backend in Backend::available().filter(|b| !matches!(b, Backend::Reference | Backend::Interp)) {
-                    for (schedule, threads) in [("", 1), ("threads=3 chunk=7", 3), ("long=off", 1)] {
+                    for (schedule, threads) in [("", 1), ("parallel(threads=3, chunk=7)", 3), ("unblocked", 1)] {
                         let (found, told) = run(&compile(&text, schedule, backend, threads), &args);
                         let what = || format!("{backend:?} {number} {dtype} {h} x {w} x {m} {schedule}");
                         assert!(want[0].same_bits(&found[0]), "{}", what());
                         if threads == 1 {
                             let is_long = schedule.is_empty() && w >= least;
-                            assert_eq!(told, is_long.then_some(true), "{}", what());
+                            assert_eq!(told, is_long, "{}", what());
                         }
                     }
                 }
@@ -285,12 +289,11 @@ fn what_is_combined_in_memory_is_no_long_row() {
             "func @f(%x: {dtype}[l, m, n], %y: {dtype}[m]) -> {dtype}[l, n] {{\nentry:\n  %0 = arrayexpr SCHEDULE [i: l, k: reduce m, j: n] (x = %x[i, k, j], y = %y[k]) {{\n    t0 = add x, y\n    yield t0\n  }} reduce ({of} {dtype}) : {dtype}[l, n]\n  ret %0\n}}"
         );
         let plain = compile(&text, "", Backend::Interp, 1);
-        let ways = [("", 1), ("", 2), ("threads=1", 1), ("long=on tile=off", 1), ("order=[j,k,i]", 1)].map(
-            |(schedule, threads)| {
+        let ways =
+            [("", 1), ("", 2), ("serial", 1), ("unblocked", 1), ("reorder(j, k, i)", 1)].map(|(schedule, threads)| {
                 let schedule = if schedule.is_empty() { String::new() } else { format!("schedule=\"{schedule}\"") };
                 compile(&text.replace("SCHEDULE", &schedule), "", Backend::Auto, threads)
-            },
-        );
+            });
         for shape in [[1, 5000, 1], [300, 17, 1], [1, 40, 3], [20, 400, 1], [2, 3000, 2]] {
             let args = [filled(dtype, &shape, 1), filled(dtype, &shape[1..2], 2)];
             let args: [Arg<'_>; 2] = [(&args[0]).into(), (&args[1]).into()];

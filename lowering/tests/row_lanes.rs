@@ -1,6 +1,6 @@
-//! Short rows that are read again and again: what they come to is the same bits, packed or not, whatever the shapes and strides.
+//! Rows as lanes: the same bits, staged or not, whatever the shapes and strides.
 
-use crate::support::scheduled::compile;
+use crate::support::scheduled::{compile, is_avx512, stages_rows};
 use ndarray::{Array2, ArrayView2, s};
 use rewright_ir::{Array, DType, Datum};
 use rewright_lowering::exec::{Arg, Backend, Executable, ViewMut};
@@ -93,7 +93,7 @@ fn packed_rows_come_to_the_same_bits() {
     for (number, (of_x, of_y, text, _)) in programs().into_iter().enumerate() {
         let plain = compile(&text, "", Backend::Interp, 1);
         let ways =
-            [("pack=off", 1), ("pack=on", 1), ("pack=on threads=3", 3), ("", 2), ("pack=on threads=2 chunk=5", 2)];
+            [("unblocked", 1), ("", 1), ("parallel(threads=3)", 3), ("", 2), ("parallel(threads=2, chunk=5)", 2)];
         let ways = ways.map(|(schedule, threads)| (schedule, compile(&text, schedule, Backend::Auto, threads)));
         for (m, n, d) in [
             (8, 8, 2),
@@ -142,20 +142,14 @@ fn rows_are_packed_where_vectors_can_be_of_rows() {
         let told = |m: usize, n: usize, d: usize| {
             let (x, y) = (points(m, d, 1), points(n, d, 2));
             call(&f, (x.view(), of_x), (y.view(), of_y));
-            f.schedules()[0].schedule.pack
+            stages_rows(&f)
         };
-        // Without such lanes nothing is said of it.
-        let lanes = told(100, 100, 8).is_some();
-        assert!(packs != Packs::Never || !lanes, "program {number}");
-        if lanes {
-            let packed =
-                [(100, 100, 8), (100, 100, 16), (8, 1000, 3), (2, 100, 8), (100, 4, 8), (100, 100, 17), (100, 100, 1)]
-                    .map(|(m, n, d)| told(m, n, d) == Some(true));
-            let once = packs == Packs::Once;
-            assert_eq!(packed, [true, true, true, once, false, once, false], "program {number}");
-        } else {
-            assert!(packs == Packs::Never || f.schedules()[0].codegen != "x64-avx512", "program {number}");
-        }
+        let packed =
+            [(100, 100, 8), (100, 100, 16), (8, 1000, 3), (2, 100, 8), (100, 4, 8), (100, 100, 17), (100, 100, 1)]
+                .map(|(m, n, d)| told(m, n, d));
+        let (lanes, once) = (packs != Packs::Never && is_avx512(&f), packs == Packs::Once);
+        let want = [true, true, true, once, false, once, false].map(|packed| packed && lanes);
+        assert_eq!(packed, want, "program {number}");
     }
 }
 
@@ -168,9 +162,9 @@ fn rows_that_lie_across_are_packed_for_one_time() {
         );
         let [plain, off, f, shared] = [
             ("", Backend::Interp, 1),
-            ("pack=off", Backend::Auto, 1),
+            ("unblocked", Backend::Auto, 1),
             ("", Backend::Auto, 1),
-            ("threads=3", Backend::Auto, 3),
+            ("parallel(threads=3)", Backend::Auto, 3),
         ]
         .map(|(schedule, backend, threads)| compile(&text, schedule, backend, threads));
         for (l, m, n, packs) in
@@ -186,8 +180,7 @@ fn rows_that_lie_across_are_packed_for_one_time() {
             for f in [&off, &f, &shared] {
                 (0..4).for_each(|_| assert!(call(f).same_bits(&want), "{l} {m} {n}\n{text}"));
             }
-            let told = f.schedules()[0].schedule.pack;
-            assert!(told.is_none() || told == Some(packs), "{l} {m} {n}: {told:?}\n{text}");
+            assert!(!is_avx512(&f) || stages_rows(&f) == packs, "{l} {m} {n}\n{text}");
         }
     }
 }
@@ -218,8 +211,7 @@ entry:
         let args = [Arg::from(&x), Arg::from(&y), Arg::from(w)];
         let call = |f: &Executable| f.call(&args).unwrap().iter().map(Datum::to_array).collect::<Vec<Array>>();
         assert!(call(&plain)[0].same_bits(&call(&f)[0]));
-        let told = f.schedules()[0].schedule.pack;
-        assert!(told.is_none() || told == Some(true), "{told:?}");
+        assert_eq!(stages_rows(&f), is_avx512(&f));
     }
 }
 
@@ -228,7 +220,7 @@ entry:
 fn results_may_have_any_strides() {
     let (_, _, text, _) = programs().swap_remove(1);
     let (x, y) = (points(20, 16, 1), points(16, 128, 2));
-    let [plain, f] = [Backend::Interp, Backend::Auto].map(|backend| compile(&text, "tile=off", backend, 1));
+    let [plain, f] = [Backend::Interp, Backend::Auto].map(|backend| compile(&text, "unblocked", backend, 1));
     let args = [Arg::from(&x), Arg::from(y.t())];
     let want = plain.call(&args).unwrap()[0].to_array();
     let mut wide = Array2::<f64>::zeros((128, 40));

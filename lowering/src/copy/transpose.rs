@@ -1,39 +1,40 @@
-//! Turning a piece of a matrix: rows become columns.
+//! Transposition in registers.
 
-use super::ahead::Ahead;
-use super::lines::LINE;
+/// The bytes of a cache line.
+const LINE: usize = 64;
 
-/// Element `(r, c)` of `rows` rows, `from + r * from_step + c * size`, goes to `to + c * to_step + r * size`. With each square of
-/// [`squares`] a share of what is read next is asked for.
+/// True if [`transpose`] moves elements of this size in registers.
+pub fn is_fast(size: usize) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return (size == 4 || size == 8) && std::arch::is_x86_feature_detected!("avx2");
+    #[cfg(not(target_arch = "x86_64"))]
+    return false;
+}
+
+/// Copies a matrix to its transpose: the element at `from + r * from_step + c * size` goes to
+/// `to + c * to_step + r * size`.
 ///
 /// # Safety
 /// All these elements, of `size` bytes each, are valid to read and to write, and the two sides don't overlap.
-pub unsafe fn turn(
+pub unsafe fn transpose(
     (from, from_step): (*const u8, isize),
     (to, to_step): (*mut u8, isize),
     (rows, columns): (usize, usize),
     size: usize,
-    ahead: &mut Ahead,
 ) {
     #[cfg(target_arch = "x86_64")]
-    if (size == 4 || size == 8) && crate::x64::Level::Avx2.is_available() {
+    if is_fast(size) {
         // SAFETY: the processor has AVX2; the rest is the caller's promise.
-        return unsafe { wide::turn((from, from_step), (to, to_step), (rows, columns), size, ahead) };
+        return unsafe { wide::transpose((from, from_step), (to, to_step), (rows, columns), size) };
     }
     // SAFETY: the caller's promise.
     unsafe { plain((from, from_step), (to, to_step), (0..rows, 0..columns), size) };
 }
 
-/// The squares of so many rows and columns whose sides are cache lines, but for what is left at the ends.
-pub fn squares((rows, columns): (usize, usize), size: usize) -> usize {
-    let line = LINE / size;
-    (rows / line) * (columns / line)
-}
-
 /// One element after the other.
 ///
 /// # Safety
-/// As [`turn`], of these rows and columns.
+/// As [`transpose`], of these rows and columns.
 unsafe fn plain(
     (from, from_step): (*const u8, isize),
     (to, to_step): (*mut u8, isize),
@@ -61,34 +62,31 @@ unsafe fn plain(
 /// Squares in registers, of as many rows as a cache line has elements.
 #[cfg(target_arch = "x86_64")]
 mod wide {
-    use super::Ahead;
+    use super::LINE;
     use std::arch::x86_64::*;
     use std::ops::Range;
 
     /// # Safety
-    /// As [`super::turn`], for elements of 4 or 8 bytes.
+    /// As [`super::transpose`], for elements of 4 or 8 bytes.
     #[target_feature(enable = "avx2")]
-    pub unsafe fn turn(
+    pub unsafe fn transpose(
         (from, from_step): (*const u8, isize),
         (to, to_step): (*mut u8, isize),
         (rows, columns): (usize, usize),
         size: usize,
-        ahead: &mut Ahead,
     ) {
         // Elements that fill a register.
         let side = 32 / size;
-        // A cache line is read and written at once.
-        let line = 2 * side;
+        // Cache lines are read and written as wholes.
+        let line = LINE / size;
         let (whole_rows, whole_columns) = (rows / line * line, columns / line * line);
         for row in (0..whole_rows).step_by(line) {
             for column in (0..whole_columns).step_by(line) {
-                // The next rows, which are in the next tile after the last ones: the processor does not foresee by itself what is so
-                // far apart.
+                // The next rows, which are so far apart that the processor does not foresee them.
                 for next in row + line..row + 2 * line {
                     let there = from.wrapping_offset(next as isize * from_step + (column * size) as isize);
                     _mm_prefetch::<_MM_HINT_T0>(there.cast());
                 }
-                ahead.ask();
                 for (r, c) in [(0, 0), (0, side), (side, 0), (side, side)] {
                     let (row, column) = ((row + r) as isize, (column + c) as isize);
                     let source = from.wrapping_offset(row * from_step + column * size as isize);
@@ -109,10 +107,10 @@ mod wide {
         }
     }
 
-    /// Square by square as large as a register, and what is left one by one.
+    /// Squares as large as a register, the last of which overlap others.
     ///
     /// # Safety
-    /// As [`turn`], of these rows and columns.
+    /// As [`transpose`], of all rows and columns up to the ends of these.
     #[target_feature(enable = "avx2")]
     unsafe fn small_squares(
         (from, from_step): (*const u8, isize),
@@ -121,13 +119,16 @@ mod wide {
         size: usize,
     ) {
         let side = 32 / size;
-        let whole = |range: &Range<usize>| range.start + range.len() / side * side;
-        let (whole_rows, whole_columns) = (whole(&rows), whole(&columns));
-        for row in (rows.start..whole_rows).step_by(side) {
-            for column in (columns.start..whole_columns).step_by(side) {
+        let last = |range: &Range<usize>| range.end.checked_sub(side);
+        let (Some(last_row), Some(last_column)) = (last(&rows), last(&columns)) else {
+            // SAFETY: the caller's promise.
+            return unsafe { super::plain((from, from_step), (to, to_step), (rows, columns), size) };
+        };
+        for row in rows.step_by(side).map(|row| row.min(last_row)) {
+            for column in columns.clone().step_by(side).map(|column| column.min(last_column)) {
                 let source = from.wrapping_offset(row as isize * from_step + (column * size) as isize);
                 let target = to.wrapping_offset(column as isize * to_step + (row * size) as isize);
-                // SAFETY: a square of `side` rows and columns, all of which are inside.
+                // SAFETY: a square of `side` rows and columns, all of which are before the ends.
                 unsafe {
                     match size {
                         8 => square8(source, from_step, target, to_step),
@@ -135,10 +136,6 @@ mod wide {
                     }
                 }
             }
-        }
-        for rest in [(rows.start..whole_rows, whole_columns..columns.end), (whole_rows..rows.end, columns)] {
-            // SAFETY: the caller's promise.
-            unsafe { super::plain((from, from_step), (to, to_step), rest, size) };
         }
     }
 
@@ -150,13 +147,13 @@ mod wide {
         let [a, b, c, d] = [0, 1, 2, 3].map(|n| unsafe { _mm256_loadu_pd(from.wrapping_offset(n * from_step).cast()) });
         let (ab_even, ab_odd) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
         let (cd_even, cd_odd) = (_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));
-        let turned = [
+        let transposed = [
             _mm256_permute2f128_pd::<0x20>(ab_even, cd_even),
             _mm256_permute2f128_pd::<0x20>(ab_odd, cd_odd),
             _mm256_permute2f128_pd::<0x31>(ab_even, cd_even),
             _mm256_permute2f128_pd::<0x31>(ab_odd, cd_odd),
         ];
-        for (n, row) in (0..).zip(turned) {
+        for (n, row) in (0..).zip(transposed) {
             // SAFETY: the caller's promise.
             unsafe { _mm256_storeu_pd(to.wrapping_offset(n * to_step).cast(), row) };
         }
@@ -169,7 +166,7 @@ mod wide {
         // SAFETY: the caller's promise.
         let rows: [__m256; 8] =
             std::array::from_fn(|n| unsafe { _mm256_loadu_ps(from.wrapping_offset(n as isize * from_step).cast()) });
-        // Pairs of rows, then fours, then halves: at each step what goes together is twice as long.
+        // Pairs of rows, then fours, then halves: each step doubles the length of runs.
         let pairs: [__m256; 8] = std::array::from_fn(|n| {
             let (a, b) = (rows[n / 2 * 2], rows[n / 2 * 2 + 1]);
             if n % 2 == 0 { _mm256_unpacklo_ps(a, b) } else { _mm256_unpackhi_ps(a, b) }
@@ -205,7 +202,7 @@ mod tests {
                 let mut to = vec![0xA5u8; columns * to_step];
                 let sides = ((from.as_ptr(), from_step as isize), (to.as_mut_ptr(), to_step as isize));
                 // SAFETY: both vectors have as many rows of as many bytes.
-                unsafe { turn(sides.0, sides.1, (rows, columns), size, &mut Ahead::default()) };
+                unsafe { transpose(sides.0, sides.1, (rows, columns), size) };
                 let mut wanted = vec![0xA5u8; columns * to_step];
                 for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))) {
                     let source = row * from_step + column * size;

@@ -1,8 +1,10 @@
 //! Copies of arrays whose elements lie anywhere.
 //!
-//! Axes are put in the order in which the target's elements lie, those that are one line in both arrays become one, and what is left
-//! decides: lines of bytes; squares, where the source's elements lie along another axis than the target's; many lines at once, where
-//! they are short; or element by element.
+//! Axes are sorted by the strides of the target, and neighbours that are evenly spaced in both arrays are
+//! merged. The remaining axes decide: lines of bytes; squares, where the source is contiguous along another
+//! axis than the target; many lines at once, where they are short; or element by element.
+
+mod transpose;
 
 use smallvec::SmallVec;
 
@@ -19,10 +21,11 @@ const NEAR: usize = 16 << 10;
 /// Lines of fewer elements are short.
 const SHORT: usize = 16;
 
-/// Copies elements of so many bytes along axes.
+/// Copies elements of `size` bytes along axes.
 ///
 /// # Safety
-/// Every element of the source is valid to read, every place of the target is valid to write, and the two don't overlap.
+/// Every element of the source is valid to read, every place of the target is valid to write, and the two
+/// don't overlap.
 pub unsafe fn copy_strided(size: usize, source: *const u8, target: *mut u8, along: impl IntoIterator<Item = Axis>) {
     let (mut source, mut target) = (source, target);
     let mut axes: SmallVec<[Axis; 4]> = SmallVec::new();
@@ -42,8 +45,8 @@ pub unsafe fn copy_strided(size: usize, source: *const u8, target: *mut u8, alon
     }
     axes.sort_by_key(|axis| std::cmp::Reverse((axis.target, axis.source.unsigned_abs())));
     merge(&mut axes);
-    // SAFETY: the caller's promise; the axes lead to the same pairs of places, from others of them. An element of each size is that many
-    // bytes, of any alignment.
+    // SAFETY: the caller's promise; the axes lead to the same pairs of places, from others of them. An
+    // element of each size is that many bytes, of any alignment.
     unsafe {
         match size {
             1 => copy::<u8>(source, target, axes),
@@ -130,7 +133,23 @@ unsafe fn lines<T: Copy>(source: *const u8, target: *mut u8, down: Axis, along: 
         }
         return;
     }
-    // Down the short lines, so many at once that each column finds the last one's memory in the cache.
+    let size = size_of::<T>();
+    if down.source == 0 && along.target == size as isize && down.target == (along.extent * size) as isize {
+        // The same line again and again: each copy doubles the number of lines.
+        // SAFETY: passed on: the first line, and lines that follow it.
+        unsafe {
+            line::<T>(source, target, along);
+            let (mut filled, all) = (along.extent * size, down.extent * along.extent * size);
+            while filled < all {
+                let more = filled.min(all - filled);
+                target.wrapping_add(filled).copy_from_nonoverlapping(target, more);
+                filled += more;
+            }
+        }
+        return;
+    }
+    // Down the short lines, a limited number at once: each column finds the memory of the last one in the
+    // cache.
     let bytes = down.source.unsigned_abs().max(down.target.unsigned_abs()).max(1);
     let height = (NEAR / bytes).clamp(SHORT, down.extent.max(SHORT));
     for top in (0..down.extent).step_by(height) {
@@ -182,8 +201,8 @@ fn steps(count: usize, step: impl Fn(usize)) {
     (0..count).for_each(step);
 }
 
-/// Square by square, each of as many lines as a line of memory has elements, so that those of both arrays stay in the cache while it is copied;
-/// and these in blocks, whose pages the processor keeps in mind.
+/// Square by square, each of as many lines as a line of memory has elements, so that those of both arrays
+/// stay in the cache while it is copied; and these in blocks, whose pages the processor keeps in mind.
 ///
 /// # Safety
 /// As [`copy`].
@@ -191,6 +210,8 @@ unsafe fn squares<T: Copy>(source: *const u8, target: *mut u8, down: Axis, along
     const LINE: usize = 64;
     const BLOCK: usize = 64;
     let side = (LINE / size_of::<T>()).clamp(4, 32);
+    let size = size_of::<T>() as isize;
+    let is_transposed = down.source == size && along.target == size && transpose::is_fast(size_of::<T>());
     // A few more are no squares of their own.
     let wide = if along.extent < 2 * side { along.extent } else { side };
     let part = |axis: Axis, from: usize, most: usize| Axis { extent: most.min(axis.extent - from), ..axis };
@@ -198,9 +219,18 @@ unsafe fn squares<T: Copy>(source: *const u8, target: *mut u8, down: Axis, along
         (source.wrapping_offset(n as isize * axis.source), target.wrapping_offset(n as isize * axis.target))
     };
     for top in (0..down.extent).step_by(BLOCK) {
-        for left in (0..along.extent).step_by(BLOCK) {
-            let (height, width) = (part(down, top, BLOCK), part(along, left, BLOCK));
+        let height = part(down, top, BLOCK);
+        // Few lines are few pages, however long they are.
+        let wide_block = if height.extent <= side { along.extent } else { BLOCK };
+        for left in (0..along.extent).step_by(wide_block) {
+            let width = part(along, left, wide_block);
             let block = at(at((source, target), top, down), left, along);
+            if is_transposed {
+                let (from, to) = ((block.0, along.source), (block.1, down.target));
+                // SAFETY: passed on, for a block.
+                unsafe { transpose::transpose(from, to, (width.extent, height.extent), size_of::<T>()) };
+                continue;
+            }
             for row in (0..height.extent).step_by(side) {
                 for column in (0..width.extent).step_by(wide) {
                     let (height, width) = (part(height, row, side), part(width, column, wide));
@@ -228,8 +258,8 @@ mod tests {
         }
     }
 
-    /// Copies an array of random extents, order of axes, steps, directions and stretched axes on both sides, and compares every byte of the target, those
-    /// between its elements too.
+    /// Copies an array of random extents, order of axes, steps, directions and stretched axes on both
+    /// sides, and compares every byte of the target, those between its elements too.
     fn check(size: usize, below: &mut impl FnMut(usize) -> usize) {
         let rank = below(5);
         let longest = [200, 130, 40, 12, 7][rank];
