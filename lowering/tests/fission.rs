@@ -65,7 +65,7 @@ entry:
             check(|schedule| text(dtype, m, schedule), &args, &asked);
             // Values of points as lanes; and blocks of points.
             let asked = "reorder(i, j, k) split(i, 1) split(j, 37) fission(j, k, split(j, 7)) stage(value.0, k, j)";
-            check(|schedule| text(dtype, m, schedule), &args, &asked);
+            check(|schedule| text(dtype, m, schedule), &args, asked);
         }
     }
 }

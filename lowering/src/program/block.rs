@@ -7,6 +7,10 @@
 //! An innermost loop that carries a local float, as that over the points of a scan, is a chain of dependent
 //! instructions. Several iterations of the loop around it interleave such chains and hide their latency.
 //!
+//! A short innermost loop whose arrays begin at positions from other arrays, as in a gather of rows, is a kernel
+//! of its own for each iteration of the loop around it. A call takes as long as several points, so iterations
+//! share calls.
+//!
 //! In a product of matrices, the rows of the result share the elements of the right operand, and the steps of
 //! the sum share the elements of the result.
 
@@ -25,6 +29,9 @@ const LEAST_GROUPS: usize = 2;
 /// The most chains of dependent instructions that are interleaved. They hide the latency of an addition, and
 /// the addresses of as many rows fit registers.
 const MOST_CHAINS: usize = 4;
+
+/// The most points of a loop for which a call of a kernel takes a good part of the time.
+const SHORT: i64 = 64;
 
 /// The most scalar instructions of a body after independent iterations are jammed, and after steps of a sum
 /// are, too. Measured on an AMD EPYC (Zen 4).
@@ -102,12 +109,23 @@ fn factor(program: &Program, nest: &For, Kind { of_steps, has_steps, most, insts
         });
         shares
     };
+    // The innermost loop is a kernel of its own: it has positions that are not affine in the index.
+    let is_short_call = |inner: &&For| {
+        let points = inner.hi.iter().filter_map(|hi| hi.clone().minus(&inner.lo).as_constant()).min();
+        let mut jumps = false;
+        each_access(&inner.body, &mut |_, location, _| {
+            let terms = location.iter().flat_map(|at| &at.at).flat_map(|form| form.terms());
+            jumps |= { terms }.any(|(value, _)| *value != nest.index && varying.contains(value));
+        });
+        jumps && points.is_some_and(|points| points <= SHORT)
+    };
     let insts = bodies.iter().map(|inner| insts(&inner.body)).max()?;
     if nest.trip == Trip::Few || !nest.is_rectangular(&varying) {
         return None;
     }
     let wanted = match () {
         () if bodies.iter().any(shares) => most,
+        () if !of_steps && bodies.iter().any(is_short_call) => most,
         () if !of_steps && bodies.iter().any(|inner| inner.is_chain(&own, &program.buffers)) => MOST_CHAINS.min(most),
         () => return None,
     };
