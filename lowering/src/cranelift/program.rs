@@ -339,9 +339,22 @@ impl<'a> ProgramEmitter<'a> {
             Condition::Value(value) => self.value(*value),
             Condition::NotNegative(forms) => {
                 let mut all = None;
-                for form in forms {
+                let mut rest = &forms[..];
+                while let [form, others @ ..] = rest {
+                    rest = others;
                     let (value, zero) = (self.form(form)?, self.e.int(types::I64, 0));
-                    let holds = self.e.icmp(IntCC::SignedGreaterThanOrEqual, value, zero);
+                    let sum = others.first().map(|other| other.clone().plus_scaled(form, 1));
+                    let holds = match sum.filter(|sum| sum.terms().len() < others[0].terms().len()) {
+                        // `0 <= x` and `0 <= s - x` are one comparison of unsigned numbers. One of them is often
+                        // invariant.
+                        Some(sum) => {
+                            rest = &others[1..];
+                            let limit = self.form(&sum.plus(1))?;
+                            let limit = self.e.b.ins().smax(limit, zero);
+                            self.e.icmp(IntCC::UnsignedLessThan, value, limit)
+                        }
+                        None => self.e.icmp(IntCC::SignedGreaterThanOrEqual, value, zero),
+                    };
                     all = Some(all.map_or(holds, |all| self.e.b.ins().band(all, holds)));
                 }
                 Ok(all.unwrap_or_else(|| self.e.int(types::I8, 1)))

@@ -140,7 +140,10 @@ impl ProgramLowering<'_> {
                 found = self.b.k.select(is_negative, from_end, found);
                 found = if wraps {
                     self.b.euclidean_remainder(found, extent)
+                } else if offset.as_constant() == Some(0) {
+                    found
                 } else {
+                    // The sum can't overflow.
                     let [least, most] = [-FARTHEST, FARTHEST].map(|n| self.cx().int(DType::I64, n));
                     let low = self.b.k.binary(Binary::Max, found, least);
                     self.b.k.binary(Binary::Min, low, most)
