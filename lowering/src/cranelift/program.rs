@@ -345,8 +345,8 @@ impl<'a> ProgramEmitter<'a> {
                     let (value, zero) = (self.form(form)?, self.e.int(types::I64, 0));
                     let sum = others.first().map(|other| other.clone().plus_scaled(form, 1));
                     let holds = match sum.filter(|sum| sum.terms().len() < others[0].terms().len()) {
-                        // `0 <= x` and `0 <= s - x` are one comparison of unsigned numbers. One of them is often
-                        // invariant.
+                        // `0 <= x` and `0 <= s - x` are one comparison of unsigned numbers. One of them is
+                        // often invariant.
                         Some(sum) => {
                             rest = &others[1..];
                             let limit = self.form(&sum.plus(1))?;

@@ -7,12 +7,12 @@
 //! An innermost loop that carries a local float, as that over the points of a scan, is a chain of dependent
 //! instructions. Several iterations of the loop around it interleave such chains and hide their latency.
 //!
-//! A short innermost loop whose arrays begin at positions from other arrays, as in a gather of rows, is a kernel
-//! of its own for each iteration of the loop around it. A call takes as long as several points, so iterations
-//! share calls.
+//! A short innermost loop whose arrays begin at positions from other arrays, as in a gather of rows, is a
+//! kernel of its own for each iteration of the loop around it. A call takes as long as several points, so
+//! iterations share calls.
 //!
-//! In a product of matrices, the rows of the result share the elements of the right operand, and the steps of
-//! the sum share the elements of the result.
+//! In a product of matrices, the rows of the result share the elements of the right operand, and the steps
+//! of the sum share the elements of the result.
 
 use super::walk::{each_access, each_stmt, locals, written};
 use super::{BufferDecl, For, If, Linear, Location, Program, ProgramBuilder, Stmt, Trip};
