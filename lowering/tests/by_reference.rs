@@ -81,6 +81,24 @@ entry:
     }
 }
 
+/// A product of matrices runs as a loop program because it has many points, not because something is wrong.
+#[test]
+fn a_product_that_runs_as_a_program_has_no_remark() {
+    let text = "func @f(%x: f64[n, k], %y: f64[k, m]) -> f64[n, m] {
+entry:
+  %0 = dot_general %x, %y, lhs_contract=[1], rhs_contract=[0]
+  ret %0
+}";
+    for backend in compiled() {
+        let f = compile(text, backend);
+        for n in [8, 200] {
+            let x = Array2::from_elem((n, n), 0.5);
+            f.call(&[(&x).into(), (&x).into()]).unwrap();
+            assert_eq!((f.remarks().len(), f.call_remarks()), (0, Vec::new()), "{backend:?} {n}");
+        }
+    }
+}
+
 #[test]
 fn a_function_with_a_loop_is_named() {
     let text = "func @f(%x: f64[n]) -> f64[n] {

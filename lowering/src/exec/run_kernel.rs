@@ -4,6 +4,7 @@ use super::buffers::RawBuffer;
 use super::by_reference::Why;
 use super::heir::{Heir, inherit};
 use super::launch::{Extent, operands, symbol};
+use super::loop_program::UNFIT;
 use super::machine::{Activation, Machine};
 use super::out::OutPlace;
 use super::plan::{ArrayEval, Def, Destination, KernelStep, Meaning, Slot, Step};
@@ -24,7 +25,7 @@ impl Machine<'_> {
         match self.extent(act, step, kernel) {
             Some(extent) => match kernel.meaning {
                 Meaning::Array(eval) if kernel.runs_program(extent.space.points) => {
-                    self.program(act, step, (&kernel.program, &kernel.exits), (eval, Why::WRONG))
+                    self.program(act, step, (&kernel.program, &kernel.exits), (eval, UNFIT))
                 }
                 _ => self.run_kernel(act, step, kernel, extent),
             },
@@ -161,7 +162,7 @@ impl Machine<'_> {
         let done = match extent {
             Some(extent) => match kernel.meaning {
                 Meaning::Array(eval) if kernel.runs_program(extent.space.points) => {
-                    self.program(act, step, (&kernel.program, &kernel.exits), (eval, Why::WRONG))
+                    self.program(act, step, (&kernel.program, &kernel.exits), (eval, UNFIT))
                 }
                 _ => self.run_kernel(act, step, kernel, extent),
             },
