@@ -161,7 +161,8 @@ pub struct ProgramStep {
 }
 
 /// Why the reference evaluator runs a step that has a loop program.
-pub(super) const UNFIT: Why = Why::Unfit("its operands break a rule of the expression, or its index space is too large");
+pub(super) const UNFIT: Why =
+    Why::Unfit("its operands break a rule of the expression, or its index space is too large");
 
 impl Machine<'_> {
     /// Runs a loop program. If the operands break a rule, the reference evaluator finds the error.

@@ -27,6 +27,9 @@ use smallvec::SmallVec;
 /// The most statements that partitioning makes of a program, so that compilation stays fast.
 const MOST_STATEMENTS: usize = 6_000;
 
+/// A bound beyond all indices. Its difference with an index does not overflow.
+const BEYOND: i64 = 1 << 61;
+
 /// The most iterations of an inner loop over which a condition is asked to hold at once.
 const MOST_INNER: i64 = 64;
 
@@ -190,7 +193,7 @@ impl Partitioner {
             Linear::from(self.b.k.select(is_first, first, second))
         };
         border.lo = choose(&border.lo, b);
-        border.hi.push(choose(a, &Linear::constant(i64::MAX)));
+        border.hi.push(choose(a, &Linear::constant(BEYOND)));
         self.b.push(Stmt::For(border));
         let after = if any_order {
             Some(Stmt::For(interior))

@@ -78,6 +78,35 @@ fn agree(count: u64, seed: u64) {
     assert!(succeeded * 3 > valid, "only {succeeded} of {valid} expressions have results");
 }
 
+/// A loop whose border begins below 0, and whose steps are the innermost loop of a kernel.
+#[test]
+fn borders_begin_anywhere() {
+    for begin in [-9, -2, 0, 1] {
+        let text = format!(
+            "func @f(%x: f64[8], %w: f64[1]) -> f64[8], f64[8] {{
+entry:
+  %0 = arrayexpr [k: reduce {begin}..7, i: 8] (x = %x[i], w = %w[wrap(k + 3)]) {{
+    yield w, x
+  }} reduce (dot f64, f64) finish (s0, s1) {{
+    yield s0
+  }} : f64[8]
+  %1 = arrayexpr [k: reduce {begin}..7, i: 8] (x = %x[clamp(i + k)], w = %w[pad(k, 3.0)]) {{
+    t0 = mul x, w
+    yield t0
+  }} reduce (sum f64) : f64[8]
+  ret %0, %1
+}}"
+        );
+        let (x, w) = (ndarray::Array1::from_iter((1..9).map(f64::from)), ndarray::array![2.0]);
+        let args: [Arg<'_>; 2] = [(&x).into(), (&w).into()];
+        let wanted = compile(&text, Backend::Reference).expect("valid").call(&args);
+        assert!(wanted.is_ok());
+        for backend in Backend::available() {
+            assert!(same(&compile(&text, backend).expect("valid").call(&args), &wanted), "{backend:?} {begin}");
+        }
+    }
+}
+
 #[test]
 fn slices_of_the_outermost_axis_run_on_threads() {
     let text = "func @f(%x: f64[n, m], %p: i64[k], %q: i64[k]) -> f64[k, m], f64[k], f64[k, m], f64[k, m] {
