@@ -335,9 +335,7 @@ impl Statements {
                 Refusal::Wrong(error) => NotLowered::Wrong(self.errors(*error)),
                 Refusal::Undecided(error) => NotLowered::Undecided(self.errors(*error)),
             })?;
-            if let Some(order) = &made.order {
-                explanation.push_str(&format!("  {order}\n"));
-            }
+            made.orders.iter().for_each(|order| explanation.push_str(&format!("  {order}\n")));
             let name = &nest.target.name;
             let dtype = build.func().ty(made.value).dtype();
             match made.extents {

@@ -7,9 +7,11 @@
 //! A statement that changes an array makes a new value of it: elements that no point writes are those of the
 //! old array. So reads on the right side always see the old elements.
 
+mod axes;
 mod factored;
 mod level;
 mod positions;
+mod products;
 mod reductions;
 mod target;
 mod values;
@@ -63,8 +65,8 @@ pub(crate) struct Outcome {
     pub extents: Option<Vec<SymExpr>>,
     /// The first index of each dim.
     pub first: Vec<i64>,
-    /// The contraction order, for the explanation.
-    pub order: Option<String>,
+    /// The contraction order and the order of axes, for the explanation.
+    pub orders: Vec<String>,
 }
 
 /// Appends the instructions of a statement. `values` are the arrays and scalars by name.

@@ -8,4 +8,5 @@ mod contraction;
 mod einsum;
 mod naive;
 mod page;
+mod products;
 mod text;

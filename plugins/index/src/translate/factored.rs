@@ -1,13 +1,14 @@
 //! Products of factors in contraction order: intermediate arrays of pairs, and the last pair in the body.
 
-use super::level::{Item, Level};
+use super::axes::{Accesses, AxisOrder, Freedom};
 use super::positions::dim;
-use super::{Made, Translation, at, refuse};
+use super::products::{Part, flatten};
+use super::{Made, Translation, refuse};
 use crate::contraction::{ContractionOrder, Factors, Indices, Tree};
 use crate::known::sub;
-use crate::nest::{Function, Node, Reducer, Role, Term};
-use rewright::expr::{Affine, AxisKind, Index, IndexExpr, Mode, Monoid, Operand, Out, Source, SymExpr, Write};
-use rewright::{DType, Value};
+use crate::nest::{Node, Reducer, Role};
+use rewright::DType;
+use rewright::expr::{Affine, IndexExpr, Monoid, Out, Write};
 
 /// The semiring of a reduction: the op that it distributes over.
 fn product_of(reducer: Reducer) -> Option<&'static str> {
@@ -21,20 +22,13 @@ fn product_of(reducer: Reducer) -> Option<&'static str> {
 
 /// The body of a statement in contraction order.
 pub(super) struct Factored<'a> {
-    op: &'static str,
+    pub op: &'static str,
     nodes: Vec<&'a Node>,
     sets: Vec<Indices>,
     result: Indices,
     extents: Vec<f64>,
     dtype: DType,
     pub order: ContractionOrder,
-}
-
-/// A factor: as it is written, or in an intermediate array over some indices.
-#[derive(Clone)]
-enum Part {
-    Written(usize),
-    Stored(Value, Vec<usize>),
 }
 
 fn members(set: Indices) -> impl Iterator<Item = usize> {
@@ -84,7 +78,8 @@ impl<'a> Translation<'a, '_, '_> {
     fn common_dtype(&mut self, nodes: &[&Node]) -> Option<DType> {
         let (levels, args) = (std::mem::take(&mut self.levels), self.args.clone());
         let indices = (0..self.nest.indices.len()).filter(|index| self.nest.indices[*index].role != Role::Scoped);
-        let found = self.open_level(&indices.collect::<Vec<_>>(), &[]).and_then(|level| {
+        let axes = AxisOrder::as_written(&indices.collect::<Vec<_>>(), &[]);
+        let found = self.open_level(&axes, self.nest.loc).and_then(|level| {
             self.levels.push(level);
             nodes
                 .iter()
@@ -97,23 +92,8 @@ impl<'a> Translation<'a, '_, '_> {
         found.iter().all(|dtype| *dtype == first).then_some(first)
     }
 
-    /// A level with parallel and reduced axes for some indices.
-    fn open_level(&self, parallel: &[usize], reduced: &[usize]) -> Made<Level> {
-        let loc = self.nest.loc;
-        let mut level = Level::default();
-        for (indices, kind) in [(parallel, AxisKind::Parallel), (reduced, AxisKind::Reduce)] {
-            for &index in indices {
-                let (lo, end) = self.range_of(index, loc)?;
-                let hi = if kind == AxisKind::Parallel { sub(&end, &lo).map_err(|e| at(e, loc))? } else { end };
-                let name = self.axis_name(index, &level);
-                level.axis(index, &name, lo, hi, kind);
-            }
-        }
-        Ok(level)
-    }
-
     /// Makes the intermediate arrays. Returns the last pair, and the reduced indices that are left to it.
-    pub(super) fn contract(&mut self, factored: &Factored<'a>) -> Made<(Vec<PartOf>, Vec<usize>)> {
+    pub(super) fn contract(&mut self, factored: &Factored<'a>) -> Made<(Vec<Part<'a>>, Vec<usize>)> {
         let factors = Factors { factors: &factored.sets, result: factored.result, extents: &factored.extents };
         let (levels, args) = (std::mem::take(&mut self.levels), std::mem::take(&mut self.args));
         let made = match &factored.order.tree {
@@ -121,84 +101,57 @@ impl<'a> Translation<'a, '_, '_> {
                 .map(|tree| self.part(tree, factored, &factors))
                 .into_iter()
                 .collect::<Made<Vec<_>>>(),
-            Tree::Factor(n) => Ok(vec![Part::Written(*n)]),
+            Tree::Factor(n) => Ok(vec![Part::Written(factored.nodes[*n])]),
         };
         (self.levels, self.args) = (levels, args);
         let parts = made?;
-        let left = parts.iter().fold(0, |set, part| set | indices_of(part, factored));
+        let left = parts.iter().fold(0, |set, part| set | self.set_of(part));
         let reduced = members(left & !factored.result).collect();
-        Ok((parts.into_iter().map(PartOf).collect(), reduced))
+        Ok((parts, reduced))
+    }
+
+    /// The indices of a part.
+    fn set_of(&self, part: &Part<'_>) -> Indices {
+        self.indices_of(part).iter().fold(0, |set, index| set | (1 << index))
     }
 
     /// A part of the tree, in an intermediate array if it is a product or has indices of its own.
-    fn part(&mut self, tree: &Tree, factored: &Factored<'a>, factors: &Factors<'_>) -> Made<Part> {
+    fn part(&mut self, tree: &Tree, factored: &Factored<'a>, factors: &Factors<'_>) -> Made<Part<'a>> {
         let kept = factors.kept(tree.set());
         let parts = match tree {
-            Tree::Factor(n) if factored.sets[*n] == kept => return Ok(Part::Written(*n)),
-            Tree::Factor(n) => vec![Part::Written(*n)],
+            Tree::Factor(n) if factored.sets[*n] == kept => return Ok(Part::Written(factored.nodes[*n])),
+            Tree::Factor(n) => vec![Part::Written(factored.nodes[*n])],
             Tree::Pair(parts) => vec![self.part(&parts.0, factored, factors)?, self.part(&parts.1, factored, factors)?],
         };
-        let all = parts.iter().fold(0, |set, part| set | indices_of(part, factored));
+        let all = parts.iter().fold(0, |set, part| set | self.set_of(part));
         let (parallel, reduced): (Vec<usize>, Vec<usize>) = (members(kept).collect(), members(all & !kept).collect());
         let loc = self.nest.loc;
-        let level = self.open_level(&parallel, &reduced)?;
-        let dims = level.axes[..parallel.len()].iter().map(|axis| dim(&axis.hi.clone().unwrap_or_default())).collect();
+        let accesses = Accesses { reads: self.reads_of_parts(&parts), write: self.steps_of_array(&parallel) };
+        let axes = self.axis_order(&parallel, &reduced, Freedom { parallel: true, reduced: true }, &accesses);
+        let level = self.open_level(&axes, loc)?;
+        let place = |index: &usize| level.indices.get(index).map_or(0, |(axis, _)| *axis as usize);
+        let places: Vec<usize> = parallel.iter().map(place).collect();
+        let dims = places.iter().map(|axis| dim(&level.axes[*axis].hi.clone().unwrap_or_default())).collect();
         self.levels = vec![level];
         self.args.clear();
-        let item = self.product(&parts, factored)?;
-        let (dtype, reductions) = match reduced.is_empty() {
-            true => (factored.dtype, Vec::new()),
+        let summand = self.summand(factored.op, &parts, axes.column(), loc)?;
+        let (values, dtype, reductions) = match reduced.is_empty() {
+            true => {
+                let item = self.cast(summand.item(), factored.dtype, loc)?;
+                (vec![self.strong(item, loc)?.0], factored.dtype, Vec::new())
+            }
             false => {
-                let (reduction, dtype) = self.reduction(self.nest.reduction, item, None, loc, self.nest.strict)?;
-                (dtype, vec![reduction])
+                let (reduction, dtype) = self.reduction(self.nest.reduction, &summand, None, loc, self.nest.strict)?;
+                (self.yielded(&summand, dtype, loc)?, dtype, vec![reduction])
             }
         };
-        let item = self.cast(item, dtype, loc)?;
-        let value = self.strong(item, loc)?.0;
-        let index = (0..parallel.len() as u32).map(|axis| IndexExpr::Affine(Affine::axis(axis))).collect();
+        let index = places.iter().map(|axis| IndexExpr::Affine(Affine::axis(*axis as u32))).collect();
         let out = Out { dtype, dims, index, fill: None, write: Write::Unique };
         let Some(mut level) = self.levels.pop() else { return refuse("no expression", loc, "") };
-        level.body.yields = vec![value];
+        level.body.yields = values;
+        level.finish_sum(&reductions);
         let results = self.instruction(level, reductions, vec![out], loc)?;
         Ok(Part::Stored(results[0], parallel))
-    }
-
-    /// The product of parts in the innermost expression.
-    fn product(&mut self, parts: &[Part], factored: &Factored<'a>) -> Made<Item> {
-        let loc = self.nest.loc;
-        let mut product: Option<Item> = None;
-        for part in parts {
-            let item = match part {
-                Part::Written(n) => self.node(factored.nodes[*n])?,
-                Part::Stored(value, indices) => self.stored(*value, indices)?,
-            };
-            product = Some(match product {
-                Some(left) => self.core(factored.op, &[left, item], loc)?,
-                None => item,
-            });
-        }
-        product.map_or_else(|| refuse("no factors", loc, ""), Ok)
-    }
-
-    /// The last product.
-    pub(super) fn last_product(&mut self, parts: &[PartOf], factored: &Factored<'a>) -> Made<Item> {
-        let parts: Vec<Part> = parts.iter().map(|part| part.0.clone()).collect();
-        self.product(&parts, factored)
-    }
-
-    /// An element of an intermediate array, whose axes begin at 0.
-    fn stored(&mut self, value: Value, indices: &[usize]) -> Made<Item> {
-        let loc = self.nest.loc;
-        let mut index = Vec::new();
-        for &own in indices {
-            let (axis, added): (u32, SymExpr) = self.axis_of(own, loc)?;
-            let mut form = Affine::axis(axis);
-            form.offset = sub(&added, &self.ranges.indices[own].lo).map_err(|e| at(e, loc))?;
-            index.push(Index { expr: IndexExpr::Affine(form), mode: Mode::Proved });
-        }
-        let dtype = self.build.func().ty(value).dtype();
-        let source = Source::Array(self.arg(value));
-        Ok(self.operand("t", Operand { name: rewright::Name::new("t"), source, dtype, index }))
     }
 
     /// The explanation of a contraction order.
@@ -219,23 +172,5 @@ impl<'a> Translation<'a, '_, '_> {
             order.cost,
             order.nest_cost
         )
-    }
-}
-
-/// A factor of the last product.
-pub(super) struct PartOf(Part);
-
-fn indices_of(part: &Part, factored: &Factored<'_>) -> Indices {
-    match part {
-        Part::Written(n) => factored.sets[*n],
-        Part::Stored(_, indices) => indices.iter().fold(0, |set, index| set | (1 << index)),
-    }
-}
-
-/// The factors of a product.
-fn flatten<'a>(op: &str, node: &'a Node, found: &mut Vec<&'a Node>) {
-    match &node.term {
-        Term::Apply(Function::Op(own), args) if own.name == op => args.iter().for_each(|arg| flatten(op, arg, found)),
-        _ => found.push(node),
     }
 }

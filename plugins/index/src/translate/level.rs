@@ -1,7 +1,7 @@
 //! An expression under construction: its axes, operands and body.
 
 use indexmap::IndexMap;
-use rewright::expr::{Axis, Body, BodyOp, BodyRef, Operand, Source};
+use rewright::expr::{Axis, Body, BodyOp, BodyRef, Operand, Reduction, Source};
 use rewright::expr::{AxisKind, SymExpr};
 use rewright::{Attrs, DType, Literal, Loc, Name, Op};
 
@@ -65,6 +65,13 @@ impl Level {
         }
         self.operands.push(Operand { name: Name::new(&text), ..operand });
         Item::Known(BodyRef::Operand(self.operands.len() as u32 - 1), dtype)
+    }
+
+    /// The sum of a reduction with two accumulators is its result.
+    pub fn finish_sum(&mut self, reductions: &[Reduction]) {
+        if reductions.iter().any(|reduction| reduction.accumulators.len() > 1) {
+            self.finish.get_or_insert_default().yields = vec![BodyRef::Acc(0)];
+        }
     }
 
     /// Appends an instruction with one result to the body under construction.

@@ -126,7 +126,7 @@ impl Translation<'_, '_, '_> {
     }
 
     /// The indices on which a position depends.
-    fn dependencies(&self, access: usize, dim: usize, found: &mut Vec<usize>) {
+    pub(super) fn dependencies(&self, access: usize, dim: usize, found: &mut Vec<usize>) {
         let placed = &self.ranges.placed[access][dim];
         let mut add = |index: usize| {
             if !found.contains(&index) {

@@ -1,6 +1,6 @@
 //! Reductions: monoids, accumulators and initial values.
 
-use super::level::Item;
+use super::products::Summand;
 use super::{Made, Translation, refuse, typed};
 use crate::nest::Reducer;
 use rewright::builder::infer_types;
@@ -23,12 +23,12 @@ impl Translation<'_, '_, '_> {
     pub(super) fn reduction(
         &self,
         reducer: Reducer,
-        item: Item,
+        summand: &Summand,
         start: Option<Start>,
         loc: Loc,
         strict: bool,
     ) -> Made<(Reduction, DType)> {
-        let term = self.dtype(item, loc)?;
+        let term = self.dtype_of(summand, loc)?;
         let beside = |dtype: DType| match start {
             Some(Start::Number(literal)) => dtype.promote(literal.dtype_beside(Some(dtype))),
             Some(Start::Existing(_, own)) => dtype.promote(own),
@@ -40,7 +40,8 @@ impl Translation<'_, '_, '_> {
                     let message = format!("`&` and `|` reduce truth values, and this one is {term}");
                     return refuse(message, loc, "compare it with a number: `x[i] > 0`");
                 }
-                (Combine::Builtin(monoid), beside(monoid.accumulator(term)))
+                let combine = if let Summand::Product(..) = summand { Monoid::Dot } else { monoid };
+                (Combine::Builtin(combine), beside(monoid.accumulator(term)))
             }
             Reducer::Function(op) => {
                 if start.is_none() {
@@ -61,16 +62,20 @@ impl Translation<'_, '_, '_> {
                     weak => weak.at(dtype),
                 };
                 match scalar {
+                    Some(scalar) if matches!(combine, Combine::Builtin(Monoid::Dot)) => {
+                        Init::Values(vec![scalar, Scalar::one(dtype)])
+                    }
                     Some(scalar) => Init::Values(vec![scalar]),
                     None => return refuse(format!("the initial value {literal} is no value of {dtype}"), loc, ""),
                 }
             }
         };
         let is_free = matches!(reducer, Reducer::Builtin(_)) && !strict;
+        let accumulators = vec![dtype; if let Summand::Product(..) = summand { 2 } else { 1 }];
         Ok((
             Reduction {
                 combine,
-                accumulators: vec![dtype],
+                accumulators,
                 identity: None,
                 init,
                 associative: is_free,

@@ -1,14 +1,16 @@
 //! Results: new arrays, scalars, and arrays that are changed.
 
+use super::axes::{Accesses, AxisOrder, Freedom};
 use super::level::{Item, Level};
 use super::positions::dim;
+use super::products::{Part, Summand, flatten};
 use super::reductions::{Start, identity};
 use super::{Made, Outcome, Translation, at, refuse, typed, undecided};
 use crate::known::{plus, sub};
-use crate::nest::{Boundary, Reducer, Role, Write as Place};
+use crate::nest::{Along, Boundary, Reducer, Role, Write as Place};
 use crate::syntax::Assign;
-use crate::write_map;
-use rewright::expr::{Affine, AxisKind, BodyRef, IndexExpr, Monoid, Operand, Out, Reduction, Source, SymExpr, Write};
+use crate::write_map::{self, WriteMap};
+use rewright::expr::{Affine, BodyRef, IndexExpr, Monoid, Operand, Out, Reduction, Source, SymExpr, Write};
 use rewright::{Attr, Attrs, DType, Dim, Loc, Scalar, Value};
 
 /// The result of a statement as the expression writes it.
@@ -28,45 +30,74 @@ impl Translation<'_, '_, '_> {
         let nest = self.nest;
         let loc = nest.loc;
         let factored = self.factored();
-        let order = factored.as_ref().map(|factored| self.shown_order(factored, self.text));
-        let contracted = match &factored {
-            Some(factored) => Some(self.contract(factored)?),
-            None => None,
-        };
-        let mut level = Level::default();
-        let mut reduces = false;
-        for role in [Role::Parallel, Role::Reduced] {
-            let kind = if role == Role::Parallel { AxisKind::Parallel } else { AxisKind::Reduce };
-            let is_left = |index: &usize| match (&contracted, role) {
-                (Some((_, left)), Role::Reduced) => left.contains(index),
-                _ => true,
-            };
-            for index in (0..nest.indices.len()).filter(|index| nest.indices[*index].role == role).filter(is_left) {
-                reduces |= role == Role::Reduced;
-                let (lo, end) = self.range_of(index, loc)?;
-                let hi = if role == Role::Parallel { sub(&end, &lo).map_err(|e| at(e, loc))? } else { end };
-                let name = self.axis_name(index, &level);
-                level.axis(index, &name, lo, hi, kind);
+        let mut orders: Vec<String> = factored.iter().map(|factored| self.shown_order(factored, self.text)).collect();
+        let of = |role: Role| (0..nest.indices.len()).filter(|index| nest.indices[*index].role == role).collect();
+        let (parallel, mut reduced): (Vec<usize>, Vec<usize>) = (of(Role::Parallel), of(Role::Reduced));
+        let (op, parts) = match &factored {
+            Some(factored) => {
+                let (parts, left) = self.contract(factored)?;
+                reduced.retain(|index| left.contains(index));
+                (factored.op, parts)
             }
-        }
+            None => {
+                let mut nodes = Vec::new();
+                flatten("mul", &nest.body, &mut nodes);
+                ("mul", nodes.into_iter().map(Part::Written).collect())
+            }
+        };
+        let reduces = !reduced.is_empty();
+        let accesses = Accesses { reads: self.reads_of_parts(&parts), write: self.steps_of_target() };
+        let axes = self.axis_order(&parallel, &reduced, self.freedom(), &accesses);
+        let level = self.open_level(&axes, loc)?;
         self.levels.push(level);
-        let item = match (&factored, &contracted) {
-            (Some(factored), Some((parts, _))) => self.last_product(parts, factored)?,
-            _ => self.node(&nest.body)?,
+        let summand = match axes.column() {
+            None if factored.is_none() => Summand::One(self.node(&nest.body)?),
+            column => self.summand(op, &parts, column, loc)?,
         };
+        if reduces {
+            orders.push(self.shown_axes(&axes, &summand));
+        }
         let outcome = match &nest.target.dims {
-            None => self.scalar_target(item, reduces),
-            Some(dims) if nest.target.assign == Assign::New => self.new_array(dims, item, reduces),
-            Some(dims) => self.changed_array(dims, item, reduces),
+            None => self.scalar_target(summand, reduces),
+            Some(dims) if nest.target.assign == Assign::New => self.new_array(dims, summand, reduces),
+            Some(dims) => self.changed_array(dims, summand, reduces),
         };
-        outcome.map(|outcome| Outcome { order, ..outcome })
+        outcome.map(|outcome| Outcome { orders, ..outcome })
+    }
+
+    /// The explanation of an order of axes.
+    fn shown_axes(&self, axes: &AxisOrder, summand: &Summand) -> String {
+        let shown = |index: &usize| {
+            let name = &self.nest.indices[*index].name;
+            if axes.is_reduced(*index) { format!("{name} (reduced)") } else { name.clone() }
+        };
+        let list: Vec<String> = axes.indices.iter().map(shown).collect();
+        let rounding = match summand {
+            Summand::One(_) => "",
+            Summand::Product(..) => "; a product and its addition are rounded once",
+        };
+        format!("axes: {}{rounding}", list.join(", "))
+    }
+
+    /// The axes that may change places. Points that write one element keep their order.
+    fn freedom(&self) -> Freedom {
+        let nest = self.nest;
+        let is_free = |along: &Along| along.form.gathers.is_empty() && along.form.computed.is_none();
+        let is_apart = match nest.accesses.iter().position(|access| access.is_write) {
+            Some(access) => write_map::analyse(nest, self.ranges, access) == WriteMap::Determined,
+            None => nest.target.dims.iter().flatten().all(|place| match place {
+                Place::At(along) => is_free(along),
+                _ => true,
+            }),
+        };
+        Freedom { parallel: is_apart, reduced: matches!(nest.reduction, Reducer::Builtin(_)) && !nest.strict }
     }
 
     /// The reduction of the body, if there is one. Yields the value, or its accumulator.
-    fn reduced(&mut self, item: Item, reduces: bool, start: Option<Start>) -> Made<(Item, Vec<Reduction>)> {
+    fn reduced(&mut self, summand: &Summand, reduces: bool, start: Option<Start>) -> Made<(Item, Vec<Reduction>)> {
         let nest = self.nest;
         if !reduces {
-            let (value, dtype) = self.strong(item, nest.loc)?;
+            let (value, dtype) = self.strong(summand.item(), nest.loc)?;
             // All reduced indices may be summed out in intermediate arrays.
             self.level().result = Some(Item::Known(value, dtype));
             return Ok((Item::Known(value, dtype), Vec::new()));
@@ -76,11 +107,10 @@ impl Translation<'_, '_, '_> {
             (Some(init), None) => Some(Start::Number(self.constant(init)?)),
             (_, start) => start,
         };
-        let (reduction, dtype) = self.reduction(nest.reduction, item, start, loc, nest.strict)?;
-        let item = self.cast(item, dtype, loc)?;
-        let value = self.strong(item, loc)?.0;
+        let (reduction, dtype) = self.reduction(nest.reduction, summand, start, loc, nest.strict)?;
+        let values = self.yielded(summand, dtype, loc)?;
         let level = self.level();
-        level.body.yields = vec![value];
+        level.body.yields = values;
         level.is_finish = true;
         level.locals.clear();
         let result = Item::Known(BodyRef::Acc(0), dtype);
@@ -105,7 +135,7 @@ impl Translation<'_, '_, '_> {
         let Some(mut level) = self.levels.pop() else { return refuse("no expression", self.nest.loc, "") };
         match reductions {
             [] => level.body.yields = values,
-            _ if level.finish.is_none() && values == [BodyRef::Acc(0)] => {}
+            [only] if only.accumulators.len() == 1 && level.finish.is_none() && values == [BodyRef::Acc(0)] => {}
             _ => level.finish.get_or_insert_default().yields = values,
         }
         Ok(level)
@@ -113,7 +143,7 @@ impl Translation<'_, '_, '_> {
 
     // --- Scalars ----------------------------------------------------------------------------------
 
-    fn scalar_target(&mut self, item: Item, reduces: bool) -> Made<Outcome> {
+    fn scalar_target(&mut self, summand: Summand, reduces: bool) -> Made<Outcome> {
         let nest = self.nest;
         let loc = nest.loc;
         let target = &nest.target;
@@ -131,7 +161,7 @@ impl Translation<'_, '_, '_> {
                 // The accumulator starts from the old value.
                 let own = self.build.func().ty(old).dtype();
                 let (_, dtype) =
-                    self.reduction(nest.reduction, item, Some(Start::Existing(0, own)), loc, nest.strict)?;
+                    self.reduction(nest.reduction, &summand, Some(Start::Existing(0, own)), loc, nest.strict)?;
                 let wide = self.cast_value(old, dtype, loc)?;
                 let array = self.build.op_with("to_array", [wide], Attrs::new()).map_err(|e| typed(e, loc))?;
                 Some(Start::Existing(self.arg(array), own))
@@ -139,7 +169,7 @@ impl Translation<'_, '_, '_> {
             _ => None,
         };
         let is_started = start.is_some();
-        let (result, reductions) = self.reduced(item, reduces, start)?;
+        let (result, reductions) = self.reduced(&summand, reduces, start)?;
         let mut result = self.finished(result)?;
         if let Some(old) = old
             && !is_started
@@ -156,7 +186,7 @@ impl Translation<'_, '_, '_> {
         let out = Out { dtype, dims: Vec::new(), index: Vec::new(), fill: None, write: Write::Unique };
         let results = self.instruction(level, reductions, vec![out], loc)?;
         let value = self.build.op("item", [results[0]]).map_err(|e| typed(e, loc))?;
-        Ok(Outcome { value, extents: None, first: Vec::new(), order: None })
+        Ok(Outcome { value, extents: None, first: Vec::new(), orders: Vec::new() })
     }
 
     /// The old and the new value, combined as the assignment says.
@@ -187,11 +217,11 @@ impl Translation<'_, '_, '_> {
 
     // --- New arrays -------------------------------------------------------------------------------
 
-    fn new_array(&mut self, dims: &[Place], item: Item, reduces: bool) -> Made<Outcome> {
+    fn new_array(&mut self, dims: &[Place], summand: Summand, reduces: bool) -> Made<Outcome> {
         let nest = self.nest;
         let loc = nest.loc;
         let written = self.new_places(dims)?;
-        let (result, reductions) = self.reduced(item, reduces, None)?;
+        let (result, reductions) = self.reduced(&summand, reduces, None)?;
         let result = self.finished(result)?;
         let (value, dtype) = self.strong(result, loc)?;
         let fill = if written.is_whole { None } else { Some(self.padding(dtype)?) };
@@ -199,7 +229,7 @@ impl Translation<'_, '_, '_> {
         let write = if written.is_repeated { Write::LastWins } else { Write::Unique };
         let out = Out { dtype, dims: written.dims, index: written.index, fill, write };
         let results = self.instruction(level, reductions, vec![out], loc)?;
-        Ok(Outcome { value: results[0], extents: Some(written.extents), first: written.first, order: None })
+        Ok(Outcome { value: results[0], extents: Some(written.extents), first: written.first, orders: Vec::new() })
     }
 
     fn new_places(&mut self, dims: &[Place]) -> Made<Written> {
@@ -291,7 +321,7 @@ impl Translation<'_, '_, '_> {
 
     // --- Arrays that are changed ------------------------------------------------------------------
 
-    fn changed_array(&mut self, dims: &[Place], item: Item, reduces: bool) -> Made<Outcome> {
+    fn changed_array(&mut self, dims: &[Place], summand: Summand, reduces: bool) -> Made<Outcome> {
         let nest = self.nest;
         let (loc, target) = (nest.loc, &nest.target);
         let old = self.value_of(&target.name, target.loc)?;
@@ -301,15 +331,15 @@ impl Translation<'_, '_, '_> {
         };
         let map = write_map::analyse(nest, self.ranges, access);
         let is_store = target.assign == Assign::Store;
-        if let (true, write_map::WriteMap::Open(Some((a, b)))) = (is_store, &map) {
+        if let (true, WriteMap::Open(Some((a, b)))) = (is_store, &map) {
             let help = "combine the values: `+=`, `*=` or `(max) ... ^=`";
             return refuse(format!("the points {a} and {b} write one element"), target.loc, help);
         }
         // Where points may meet, they combine first, and then with the old element.
         let is_repeated = match map {
-            write_map::WriteMap::Gathered => true,
-            write_map::WriteMap::Open(_) => !is_store,
-            write_map::WriteMap::Determined => false,
+            WriteMap::Gathered => true,
+            WriteMap::Open(_) => !is_store,
+            WriteMap::Determined => false,
         };
         let is_whole = !is_repeated && self.is_whole(access, dims);
         let mut index = Vec::new();
@@ -320,15 +350,17 @@ impl Translation<'_, '_, '_> {
         let start = match () {
             _ if !(reduces && accumulates) => None,
             _ if is_repeated => Some(Start::Identity),
+            // The finisher adds the old element.
+            _ if matches!(summand, Summand::Product(..)) => None,
             _ => {
                 let start = Start::Existing(0, array.dtype);
-                let (_, dtype) = self.reduction(nest.reduction, item, Some(start), loc, nest.strict)?;
+                let (_, dtype) = self.reduction(nest.reduction, &summand, Some(start), loc, nest.strict)?;
                 let wide = self.cast_value(old, dtype, loc)?;
                 Some(Start::Existing(self.arg(wide), array.dtype))
             }
         };
         let is_started = matches!(start, Some(Start::Existing(..)));
-        let (result, reductions) = self.reduced(item, reduces, start)?;
+        let (result, reductions) = self.reduced(&summand, reduces, start)?;
         let mut result = self.finished(result)?;
         if !is_store && !is_started && !is_repeated {
             let operand = self.old_element(&target.name, old, &index, array.dtype);
@@ -353,7 +385,12 @@ impl Translation<'_, '_, '_> {
             let level = self.yields(vec![value], &reductions)?;
             let out = Out { dtype: array.dtype, dims: known_dims, index, fill: None, write: Write::Unique };
             let results = self.instruction(level, reductions, vec![out], loc)?;
-            return Ok(Outcome { value: results[0], extents: Some(array.extents), first: array.first, order: None });
+            return Ok(Outcome {
+                value: results[0],
+                extents: Some(array.extents),
+                first: array.first,
+                orders: Vec::new(),
+            });
         }
         // The new elements, and where they are.
         let (own, fill, write) = match (is_store || !is_repeated, is_repeated) {
@@ -408,7 +445,7 @@ impl Translation<'_, '_, '_> {
             new = self.cast_value(new, array.dtype, loc)?;
         }
         let value = self.build.op("where", [mask, new, old]).map_err(|e| typed(e, loc))?;
-        Ok(Outcome { value, extents: Some(array.extents), first: array.first, order: None })
+        Ok(Outcome { value, extents: Some(array.extents), first: array.first, orders: Vec::new() })
     }
 
     /// The old element at the position that is written.

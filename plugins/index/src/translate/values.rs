@@ -1,6 +1,7 @@
 //! Scalar operations: bodies, finishers, and numbers that are known before the loops.
 
 use super::level::{Item, Level};
+use super::products::Summand;
 use super::{Made, Translation, at, refuse, typed, undecided};
 use crate::known::Known;
 use crate::nest::{Function, Node, Reducer, Source, Term};
@@ -350,7 +351,7 @@ impl Translation<'_, '_, '_> {
         }
         self.levels.push(level);
         let made = self.node(body).and_then(|item| {
-            let (reduction, dtype) = self.reduction(reducer, item, None, loc, nest.strict)?;
+            let (reduction, dtype) = self.reduction(reducer, &Summand::One(item), None, loc, nest.strict)?;
             let item = self.cast(item, dtype, loc)?;
             Ok((reduction, dtype, self.strong(item, loc)?.0))
         });

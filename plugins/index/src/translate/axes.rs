@@ -1,0 +1,252 @@
+//! The order of axes: chooses the index that varies fastest in the loops of a reduction.
+//!
+//! A statement says which indices are reduced, and not how loops run. Vectors are adjacent points of the last
+//! axis, so it should be an index along which reads are of adjacent elements. It may be parallel: then the
+//! reduce axes stand before it, and totals of adjacent points are computed side by side, as in column sums,
+//! convolutions and products of matrices. An index of the result's last dim also writes adjacent elements.
+//!
+//! The choice is by a cost of one point, in loads of a vector. The order of the elements of each sum changes
+//! only where that is allowed: if a reduced index comes last, among reduced indices that may be exchanged.
+
+use super::level::Level;
+use super::{Made, Translation, at};
+use crate::known::sub;
+use crate::nest::{Node, Source, Term, Write as Place};
+use rewright::Loc;
+use rewright::expr::AxisKind;
+
+/// The number of elements of a vector.
+const LANES: f64 = 8.0;
+/// The cost of reading elements that are apart, one by one.
+const SCATTERED: f64 = 8.0;
+/// The cost of an element that a contraction copies, so that it is adjacent, and then reads for many rows.
+const STAGED: f64 = 2.0;
+/// The rows of a contraction that share a load.
+const ROWS: f64 = 4.0;
+/// The cost of combining the lanes of a row.
+const HORIZONTAL: f64 = 16.0;
+/// The extent of an index whose extent is not known.
+const UNKNOWN: f64 = 64.0;
+
+/// The distance between the elements that an access names at adjacent points along an index.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Step {
+    /// It is the same element.
+    None,
+    /// The elements are adjacent.
+    One,
+    /// The elements are apart.
+    Far,
+}
+
+/// The steps of an access along each index.
+pub(super) type Steps = Vec<Step>;
+
+/// The accesses of an expression.
+pub(super) struct Accesses {
+    pub reads: Vec<Steps>,
+    pub write: Steps,
+}
+
+/// The indices of an expression, as axes.
+pub(super) struct AxisOrder {
+    /// The indices, the outermost axis first.
+    pub indices: Vec<usize>,
+    /// Those that are reduced.
+    reduced: Vec<usize>,
+}
+
+impl AxisOrder {
+    /// Parallel axes, then reduce axes.
+    pub(super) fn as_written(parallel: &[usize], reduced: &[usize]) -> AxisOrder {
+        AxisOrder { indices: [parallel, reduced].concat(), reduced: reduced.to_vec() }
+    }
+    /// The last index, if it is parallel and others are reduced.
+    pub(super) fn column(&self) -> Option<usize> {
+        let last = self.indices.last().filter(|index| !self.reduced.contains(index))?;
+        (!self.reduced.is_empty()).then_some(*last)
+    }
+    pub(super) fn is_reduced(&self, index: usize) -> bool {
+        self.reduced.contains(&index)
+    }
+}
+
+/// The exchanges of axes that leave the meaning as it is.
+#[derive(Clone, Copy)]
+pub(super) struct Freedom {
+    /// Parallel axes: no two points write one element.
+    pub parallel: bool,
+    /// Reduce axes: the order of elements is free.
+    pub reduced: bool,
+}
+
+impl Translation<'_, '_, '_> {
+    /// The steps of the reads of a node.
+    pub(super) fn reads_of(&self, node: &Node, found: &mut Vec<Steps>) {
+        let mut locals = Vec::new();
+        node.walk(&mut |node| match &node.term {
+            Term::Read(access) if matches!(self.nest.accesses[*access].source, Source::Array(_)) => {
+                let steps = self.steps(*access);
+                if !found.contains(&steps) {
+                    found.push(steps);
+                }
+            }
+            Term::Local(local) => locals.extend(self.definitions.get(local)),
+            _ => {}
+        });
+        for definition in locals {
+            self.reads_of(definition, found);
+        }
+    }
+
+    /// The steps of an array with one dim for each of these indices.
+    pub(super) fn steps_of_array(&self, indices: &[usize]) -> Steps {
+        let mut steps = vec![Step::None; self.nest.indices.len()];
+        let last = indices.iter().rposition(|index| self.extent(*index) != Some(1.0));
+        for (dim, index) in indices.iter().enumerate() {
+            steps[*index] = if Some(dim) == last { Step::One } else { Step::Far };
+        }
+        steps
+    }
+
+    /// The steps of an access.
+    fn steps(&self, access: usize) -> Steps {
+        let own = &self.nest.accesses[access];
+        let Source::Array(name) = &own.source else { return vec![Step::None; self.nest.indices.len()] };
+        let is_long = |dim: &usize| {
+            let array = self.known.array(name).ok();
+            let extent = array.and_then(|array| array.extents.get(*dim)?.as_constant());
+            extent != Some(1)
+        };
+        let last = (0..own.dims.len()).rfind(is_long);
+        let mut steps = vec![Step::None; self.nest.indices.len()];
+        for dim in 0..own.dims.len() {
+            let mut indices = Vec::new();
+            self.dependencies(access, dim, &mut indices);
+            for index in indices {
+                let is_unit = self.ranges.placed[access][dim]
+                    .terms
+                    .iter()
+                    .any(|term| matches!(term, (own, 1 | -1) if *own == index));
+                let is_next = Some(dim) == last && is_unit && steps[index] == Step::None;
+                steps[index] = if is_next { Step::One } else { Step::Far };
+            }
+        }
+        steps
+    }
+
+    /// The steps of the write of the statement.
+    pub(super) fn steps_of_target(&self) -> Steps {
+        if let Some(access) = self.nest.accesses.iter().position(|access| access.is_write) {
+            return self.steps(access);
+        }
+        let mut steps = vec![Step::None; self.nest.indices.len()];
+        let mut is_last = true;
+        for place in self.nest.target.dims.iter().flatten().rev() {
+            let (index, is_gathered) = match place {
+                Place::One => continue,
+                Place::Moved(index) => (*index, false),
+                Place::At(along) => match (&along.form.terms[..], &along.form.gathers[..]) {
+                    ([(index, _)], []) => (*index, false),
+                    (_, [(access, _)]) => {
+                        let mut indices = Vec::new();
+                        (0..self.nest.accesses[*access].dims.len())
+                            .for_each(|dim| self.dependencies(*access, dim, &mut indices));
+                        indices.into_iter().for_each(|index| steps[index] = Step::Far);
+                        is_last = false;
+                        continue;
+                    }
+                    _ => continue,
+                },
+            };
+            if self.extent(index) == Some(1.0) {
+                continue;
+            }
+            let is_next = is_last && !is_gathered && steps[index] == Step::None;
+            steps[index] = if is_next { Step::One } else { Step::Far };
+            is_last = false;
+        }
+        steps
+    }
+
+    /// The extent of an index, if it is known.
+    fn extent(&self, index: usize) -> Option<f64> {
+        let range = &self.ranges.indices[index];
+        let extent = sub(&range.hi, &range.lo).ok()?.as_constant()?.saturating_add(1);
+        Some(extent.max(0) as f64)
+    }
+
+    /// The cheapest order of axes.
+    pub(super) fn axis_order(
+        &self,
+        parallel: &[usize],
+        reduced: &[usize],
+        freedom: Freedom,
+        accesses: &Accesses,
+    ) -> AxisOrder {
+        let written = AxisOrder::as_written(parallel, reduced);
+        let Some(last_reduced) = reduced.last() else { return written };
+        let mut candidates = vec![*last_reduced];
+        candidates.extend(parallel.last());
+        if freedom.reduced {
+            candidates.extend(reduced.iter().rev().skip(1));
+        }
+        if freedom.parallel {
+            candidates.extend(parallel.iter().rev().skip(1));
+        }
+        let cost = |index: &usize| self.cost(*index, parallel, reduced, accesses);
+        // The first of equal ones.
+        let best = candidates.iter().map(|index| (*index, cost(index))).reduce(|a, b| if b.1 < a.1 { b } else { a });
+        let Some((best, _)) = best else { return written };
+        let others = parallel.iter().chain(reduced).filter(|index| **index != best).copied();
+        AxisOrder { indices: others.chain([best]).collect(), reduced: reduced.to_vec() }
+    }
+
+    /// The cost of a point, with the loops along an index innermost.
+    fn cost(&self, innermost: usize, parallel: &[usize], reduced: &[usize], accesses: &Accesses) -> f64 {
+        let extent = |index: &usize| self.extent(*index).unwrap_or(UNKNOWN).max(1.0);
+        let own = extent(&innermost);
+        let unused = (own / LANES).ceil() * LANES / own;
+        let is_column = parallel.contains(&innermost);
+        let (mut loads, mut contracts) = (0.0, false);
+        for steps in &accesses.reads {
+            // Rows of the result that use the same elements, which differ along the last axis and a reduce axis.
+            let rows: f64 = parallel
+                .iter()
+                .filter(|index| **index != innermost && steps[**index] == Step::None)
+                .map(extent)
+                .product();
+            let is_shared = is_column && rows > 1.0 && reduced.iter().any(|index| steps[*index] != Step::None);
+            let load = match steps[innermost] {
+                Step::None => continue,
+                Step::One => 1.0,
+                Step::Far if is_shared => STAGED,
+                Step::Far => SCATTERED,
+            };
+            contracts |= is_shared;
+            loads += if is_shared { load / ROWS.min(rows) } else { load };
+        }
+        let points: f64 = reduced.iter().map(extent).product();
+        let store = match accesses.write[innermost] {
+            _ if !is_column => HORIZONTAL / own,
+            Step::Far => SCATTERED / points,
+            _ => 1.0 / points,
+        };
+        // Totals of columns are in memory, unless several rows are computed at once.
+        let totals = if is_column && !contracts { 1.0 } else { 0.0 };
+        (1.0 + loads + totals) * unused + store
+    }
+
+    /// An expression with these axes.
+    pub(super) fn open_level(&self, order: &AxisOrder, loc: Loc) -> Made<Level> {
+        let mut level = Level::default();
+        for &index in &order.indices {
+            let (lo, end) = self.range_of(index, loc)?;
+            let kind = if order.is_reduced(index) { AxisKind::Reduce } else { AxisKind::Parallel };
+            let hi = if kind == AxisKind::Parallel { sub(&end, &lo).map_err(|e| at(e, loc))? } else { end };
+            let name = self.axis_name(index, &level);
+            level.axis(index, &name, lo, hi, kind);
+        }
+        Ok(level)
+    }
+}

@@ -1,0 +1,171 @@
+//! Summands of reductions: one value, or the two factors of a product that is added with one rounding.
+//!
+//! A sum of products is the reduction `dot` where the liberties allow it: where totals of adjacent points are
+//! computed side by side, each product is added by a fused multiply-add. Several factors become two: those that
+//! differ along the last axis, and the others, whose product is computed once for a row.
+
+use super::axes::Steps;
+use super::level::Item;
+use super::{Made, Translation, at, refuse};
+use crate::known::sub;
+use crate::nest::{Function, Node, Reducer, Term};
+use rewright::expr::{Affine, BodyRef, Index, IndexExpr, Mode, Monoid, Operand, Source, SymExpr};
+use rewright::{DType, Loc, Value};
+
+/// A factor: as it is written, or in an intermediate array over some indices.
+#[derive(Clone)]
+pub(super) enum Part<'a> {
+    Written(&'a Node),
+    Stored(Value, Vec<usize>),
+}
+
+/// The value that a reduction combines at each point.
+pub(super) enum Summand {
+    One(Item),
+    /// The factors of a product, and their common dtype.
+    Product([Item; 2], DType),
+}
+
+impl Summand {
+    /// The value of a summand that is no product.
+    pub(super) fn item(&self) -> Item {
+        match self {
+            Summand::One(item) | Summand::Product([item, _], _) => *item,
+        }
+    }
+}
+
+impl<'a> Translation<'a, '_, '_> {
+    /// The indices of a factor.
+    pub(super) fn indices_of(&self, part: &Part<'_>) -> Vec<usize> {
+        match part {
+            Part::Written(node) => {
+                let mut found = Vec::new();
+                self.dependencies_of(node, &mut found);
+                found
+            }
+            Part::Stored(_, indices) => indices.clone(),
+        }
+    }
+
+    /// The steps of the reads of all factors.
+    pub(super) fn reads_of_parts(&self, parts: &[Part<'_>]) -> Vec<Steps> {
+        let mut found = Vec::new();
+        for part in parts {
+            match part {
+                Part::Written(node) => self.reads_of(node, &mut found),
+                Part::Stored(_, indices) => found.push(self.steps_of_array(indices)),
+            }
+        }
+        found
+    }
+
+    /// The product of factors in the innermost expression: two factors if totals of adjacent points along
+    /// `column` are computed side by side, and products of numbers with this dtype may be rounded once.
+    pub(super) fn summand(&mut self, op: &str, parts: &[Part<'a>], column: Option<usize>, loc: Loc) -> Made<Summand> {
+        let mut items = Vec::new();
+        for part in parts {
+            items.push(match part {
+                Part::Written(node) => self.node(node)?,
+                Part::Stored(value, indices) => self.stored(*value, indices, loc)?,
+            });
+        }
+        let is_sum = self.nest.reduction == Reducer::Builtin(Monoid::Sum) && op == "mul" && !self.nest.strict;
+        if let (true, Some(column)) = (is_sum, column)
+            && let Some(factors) = self.two_factors(parts, &items, column, loc)?
+        {
+            return Ok(factors);
+        }
+        let product = items.into_iter().map(Ok).reduce(|left, right| self.core(op, &[left?, right?], loc));
+        product.map_or_else(|| refuse("no factors", loc, ""), |item| item.map(Summand::One))
+    }
+
+    /// Two factors with the product of all, if it is one of floats or complex numbers.
+    fn two_factors(&mut self, parts: &[Part<'a>], items: &[Item], column: usize, loc: Loc) -> Made<Option<Summand>> {
+        let mut common: Option<DType> = None;
+        // The product of those that are the same along the last axis, and that of the others.
+        let (mut rows, mut columns): (Vec<Item>, Vec<Item>) = (Vec::new(), Vec::new());
+        let mut weak = Vec::new();
+        for (part, item) in parts.iter().zip(items) {
+            let Item::Known(_, dtype) = item else {
+                weak.push(*item);
+                continue;
+            };
+            // Products of integers wrap at their own dtype.
+            if items.len() > 2 && dtype.is_int() {
+                return Ok(None);
+            }
+            common = Some(common.map_or(*dtype, |common| common.promote(*dtype)));
+            if self.indices_of(part).contains(&column) { columns.push(*item) } else { rows.push(*item) }
+        }
+        let Some(dtype) = common.filter(|dtype| dtype.is_float() || dtype.is_complex()) else { return Ok(None) };
+        if rows.is_empty() && columns.len() > 1 {
+            rows.push(columns.remove(0));
+        }
+        if columns.is_empty() && rows.len() > 1 {
+            columns.extend(rows.pop());
+        }
+        if rows.is_empty() || columns.is_empty() {
+            return Ok(None);
+        }
+        rows.extend(weak);
+        let mut factors = Vec::new();
+        for items in [rows, columns] {
+            let product = items.into_iter().map(Ok).reduce(|left, right| self.core("mul", &[left?, right?], loc));
+            let Some(product) = product.transpose()? else { return Ok(None) };
+            factors.push(product);
+        }
+        match factors[..] {
+            [left @ Item::Known(..), right @ Item::Known(..)] => {
+                let dtype = dtype.promote(self.dtype(left, loc)?).promote(self.dtype(right, loc)?);
+                Ok(Some(Summand::Product([left, right], dtype)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The dtype of a summand.
+    pub(super) fn dtype_of(&self, summand: &Summand, loc: Loc) -> Made<DType> {
+        match summand {
+            Summand::One(item) => self.dtype(*item, loc),
+            Summand::Product(_, dtype) => Ok(*dtype),
+        }
+    }
+
+    /// The values that the body yields for a summand, at the dtype of the accumulator.
+    pub(super) fn yielded(&mut self, summand: &Summand, dtype: DType, loc: Loc) -> Made<Vec<BodyRef>> {
+        let items = match summand {
+            Summand::One(item) => &[*item][..],
+            Summand::Product(factors, _) => factors,
+        };
+        let values = items.iter().map(|item| {
+            let item = self.cast(*item, dtype, loc)?;
+            Ok(self.strong(item, loc)?.0)
+        });
+        values.collect()
+    }
+
+    /// An element of an intermediate array, whose axes begin at 0.
+    fn stored(&mut self, value: Value, indices: &[usize], loc: Loc) -> Made<Item> {
+        let mut index = Vec::new();
+        for &own in indices {
+            let (axis, added): (u32, SymExpr) = self.axis_of(own, loc)?;
+            let mut form = Affine::axis(axis);
+            form.offset = sub(&added, &self.ranges.indices[own].lo).map_err(|e| at(e, loc))?;
+            index.push(Index { expr: IndexExpr::Affine(form), mode: Mode::Proved });
+        }
+        let dtype = self.build.func().ty(value).dtype();
+        let source = Source::Array(self.arg(value));
+        Ok(self.operand("t", Operand { name: rewright::Name::new("t"), source, dtype, index }))
+    }
+}
+
+/// The factors of a product.
+pub(super) fn flatten<'a>(op: &str, node: &'a Node, found: &mut Vec<&'a Node>) {
+    match &node.term {
+        Term::Apply(Function::Op(own), args) if own.name == op => args.iter().for_each(|arg| flatten(op, arg, found)),
+        // Names of blocks are computed where they are used.
+        Term::Block(_, value) => flatten(op, value, found),
+        _ => found.push(node),
+    }
+}

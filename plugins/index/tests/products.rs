@@ -1,0 +1,188 @@
+//! Sums of products: the order of axes, rounding, and results beside plain loops.
+
+use crate::support::{Named, by2, check, explained, floats, ints, run};
+use rewright::{Array, Complex64, DType, Datum, Scalar};
+use rewright_index::Statements;
+
+/// The function of a program for symbolic extents.
+fn lowered(text: &str) -> String {
+    let statements = Statements::parse(text).expect("valid");
+    statements.lower(&statements.symbolic_types()).unwrap_or_else(|e| panic!("{text}\n{e}")).module.to_string()
+}
+
+/// The order of axes, as the explanation of a program shows it.
+fn axes(text: &str, args: &[Named]) -> String {
+    let explained = explained(text, args);
+    let line = explained.lines().find_map(|line| line.trim().strip_prefix("axes: "));
+    line.unwrap_or_else(|| panic!("{explained}")).to_string()
+}
+
+/// A matrix of fractions.
+fn matrix(rows: usize, columns: usize) -> Datum {
+    by2(rows, columns, |i, j| ((i * 7.0 + j * 3.0) % 11.0) / 7.0 - 0.6)
+}
+
+fn pair(a: (usize, usize), b: (usize, usize)) -> [Named; 2] {
+    [("A", matrix(a.0, a.1)), ("B", matrix(b.0, b.1))]
+}
+
+#[test]
+fn products_of_matrices_add_rows_to_rows() {
+    let text = lowered("C[i,k] := A[i,j] * B[j,k]");
+    assert!(text.contains("[i: n_i, j: reduce n_j, k: n_k]"), "{text}");
+    assert!(text.contains("reduce (dot f64, f64)"), "{text}");
+    let once = "; a product and its addition are rounded once";
+    for (statement, wanted) in [
+        ("C[i,k] := A[i,j] * B[j,k]", "i, j (reduced), k"),
+        ("C[i,k] := A[i,j] * B[k,j]", "i, j (reduced), k"),
+        ("C[i,k] := A[j,i] * B[j,k]", "i, j (reduced), k"),
+        ("C[i,k] := 2 * A[i,j] * B[j,k]", "i, j (reduced), k"),
+        ("C[i,k] += A[i,j] * B[j,k]", "i, j (reduced), k"),
+        ("C[i,k] := A[i,j] * B[j,k] |> sqrt", "i, j (reduced), k"),
+    ] {
+        let args = [&pair((20, 20), (20, 20))[..], &[("C", matrix(20, 20))]].concat();
+        let args = if statement.contains("+=") { &args[..] } else { &args[..2] };
+        assert_eq!(axes(statement, args), format!("{wanted}{once}"), "{statement}");
+        assert_eq!(axes(&format!("{statement} strict"), args), wanted, "{statement}");
+    }
+}
+
+#[test]
+fn the_last_axis_reads_adjacent_elements() {
+    let (x, w) = (("x", matrix(30, 40)), ("w", matrix(5, 5)));
+    assert_eq!(axes("y[i] := x[i,j]", &[x.clone()]), "i, j (reduced)");
+    assert_eq!(axes("y[j] := x[i,j]", &[x.clone()]), "i (reduced), j");
+    assert_eq!(axes("(max) y[j] := x[i,j]", &[x.clone()]), "i (reduced), j");
+    let once = "; a product and its addition are rounded once";
+    let convolution = "y[i,j] := x[i+a,j+b] * w[a,b]";
+    assert_eq!(axes(convolution, &[x.clone(), w]), format!("i, a (reduced), b (reduced), j{once}"));
+    let vector = ("v", floats(&[0.5; 40]));
+    assert_eq!(axes("y[i] := x[i,j] * v[j]", &[x.clone(), vector.clone()]), "i, j (reduced)");
+    // Reduced indices change places, too, unless the order of the sum is stated.
+    assert_eq!(axes("s := v[j] * x[k,j] * x[k,0]", &[x.clone(), vector.clone()]), "k (reduced), j (reduced)");
+    assert_eq!(axes("s := v[j] * x[k,j] * x[k,0] strict", &[x, vector]), "j (reduced), k (reduced)");
+}
+
+#[test]
+fn every_form_of_a_product_has_the_results_of_loops() {
+    let at = |m: &Datum, i: usize, j: usize| m.to_array().get(&[i, j]).expect("inside").to_f64();
+    // Extents around the sizes of vectors, and of the blocks of sums.
+    for (n, m, p) in [(1, 1, 1), (3, 5, 9), (17, 130, 33), (40, 7, 3), (2, 300, 2)] {
+        let (a, b) = (matrix(n, m), matrix(m, p));
+        let (at_a, at_b) = ((&a, false), (&b, false));
+        let get = |(m, turned): (&Datum, bool), i: usize, j: usize| if turned { at(m, j, i) } else { at(m, i, j) };
+        let product =
+            |i: f64, k: f64| (0..m).map(|j| get(at_a, i as usize - 1, j) * get(at_b, j, k as usize - 1)).sum::<f64>();
+        let wanted = by2(n, p, product);
+        let turned = by2(p, n, |k, i| product(i, k));
+        let (at, bt) = (
+            by2(m, n, |j, i| at(&a, i as usize - 1, j as usize - 1)),
+            by2(p, m, |k, j| at(&b, j as usize - 1, k as usize - 1)),
+        );
+        let args = |a: &Datum, b: &Datum| [("A", a.clone()), ("B", b.clone())];
+        check("C[i,k] := A[i,j] * B[j,k]", &args(&a, &b), "C", wanted.clone());
+        check("C[i,k] := A[j,i] * B[j,k]", &args(&at, &b), "C", wanted.clone());
+        check("C[i,k] := A[i,j] * B[k,j]", &args(&a, &bt), "C", wanted.clone());
+        check("C[i,k] := A[j,i] * B[k,j]", &args(&at, &bt), "C", wanted.clone());
+        check("C[k,i] := A[j,i] * B[k,j]", &args(&at, &bt), "C", turned.clone());
+        check("C[k,i] := A[i,j] * B[j,k]", &args(&a, &b), "C", turned);
+        check("C[i,k] := A[i,j] * B[j,k] init=2", &args(&a, &b), "C", by2(n, p, |i, k| 2.0 + product(i, k)));
+        check(
+            "C[i,k] := A[i,j] * B[j,k] |> _ * A[i,0] + k",
+            &args(&a, &b),
+            "C",
+            by2(n, p, |i, k| product(i, k) * get(at_a, i as usize - 1, 0) + k - 1.0),
+        );
+        let old = [&args(&a, &b)[..], &[("C", by2(n, p, |i, k| i - k))]].concat();
+        check("C[i,k] += A[i,j] * B[j,k]", &old, "C", by2(n, p, |i, k| i - k + product(i, k)));
+        check("C[i,k] -= A[i,j] * B[j,k]", &old, "C", by2(n, p, |i, k| i - k - product(i, k)));
+    }
+}
+
+#[test]
+fn batches_and_several_reduced_indices() {
+    let array = |shape: &[usize]| {
+        let count: usize = shape.iter().product();
+        crate::support::array(shape, &(0..count).map(|n| ((n * 5) % 13) as f64 / 8.0 - 0.7).collect::<Vec<_>>())
+    };
+    let at = |m: &Datum, index: &[usize]| m.to_array().get(index).expect("inside").to_f64();
+    let (a, b) = (array(&[3, 4, 5]), array(&[5, 6, 3]));
+    let element = |n: usize| {
+        let (batch, i, k) = (n / 24, n / 6 % 4, n % 6);
+        (0..5).map(|j| at(&a, &[batch, i, j]) * at(&b, &[j, k, batch])).sum::<f64>()
+    };
+    let wanted = crate::support::array(&[3, 4, 6], &(0..72).map(element).collect::<Vec<_>>());
+    let args = [("A", a.clone()), ("B", b.clone())];
+    check("C[b,i,k] := A[b,i,j] * B[j,k,b]", &args, "C", wanted);
+    let all = (0..72).map(element).sum::<f64>();
+    check("s := A[b,i,j] * B[j,k,b]", &args, "s", Datum::from(Scalar::F64(all)));
+    let element = |n: usize| {
+        let (i, k) = (n / 6, n % 6);
+        let terms = (0..3).flat_map(|b| (0..5).map(move |j| (b, j)));
+        terms.map(|(batch, j)| at(&a, &[batch, i, j]) * at(&b, &[j, k, batch])).sum::<f64>()
+    };
+    let wanted = crate::support::array(&[4, 6], &(0..24).map(element).collect::<Vec<_>>());
+    check("C[i,k] := A[b,i,j] * B[j,k,b]", &args, "C", wanted);
+}
+
+#[test]
+fn dtypes_of_factors() {
+    let of = |dtype: DType| {
+        let number = |n: usize| match dtype.is_complex() {
+            true => Scalar::C128(Complex64::new(n as f64 % 3.0, n as f64 % 5.0)).cast(dtype),
+            false => Scalar::I64(n as i64 % 4).cast(dtype),
+        };
+        Datum::from(Array::from_fn(dtype, &[9, 9], number).expect("memory"))
+    };
+    let text = "C[i,k] := A[i,j] * B[j,k]";
+    for (a, b, result, is_fused) in [
+        (DType::F32, DType::F32, DType::F32, true),
+        (DType::F32, DType::F64, DType::F64, true),
+        (DType::C64, DType::C64, DType::C64, true),
+        (DType::F64, DType::C64, DType::C128, true),
+        (DType::I32, DType::F64, DType::F64, true),
+        (DType::Bool, DType::F32, DType::F32, true),
+        (DType::I64, DType::I64, DType::I64, false),
+        (DType::I32, DType::I32, DType::I64, false),
+        (DType::Bool, DType::Bool, DType::I64, false),
+    ] {
+        let args = [("A", of(a)), ("B", of(b))];
+        assert_eq!(axes(text, &args).contains("rounded once"), is_fused, "{a} {b}");
+        let wanted = (0..81).map(|n| {
+            let at = |m: &Datum, i: usize, j: usize| m.to_array().get(&[i, j]).expect("inside").to_c128();
+            (0..9).map(|j| at(&args[0].1, n / 9, j) * at(&args[1].1, j, n % 9)).sum::<Complex64>()
+        });
+        let wanted: Vec<Complex64> = wanted.collect();
+        let wanted = Array::from_fn(result, &[9, 9], |n| Scalar::C128(wanted[n]).cast(result)).expect("memory");
+        check(text, &args, "C", wanted);
+    }
+    // Integers wrap in their own dtype before they are multiplied by a float.
+    let wide = Array::from_fn(DType::I8, &[2, 2], |_| Scalar::I8(100)).expect("memory");
+    let args = [("A", wide.clone().into()), ("B", wide.into()), ("X", by2(2, 2, |_, _| 0.5))];
+    check("C[i,k] := A[i,j] * B[i,j] * X[j,k]", &args, "C", by2(2, 2, |_, _| f64::from(100i8.wrapping_mul(100))));
+}
+
+#[test]
+fn products_are_rounded_once_unless_strict() {
+    // (1 + e)^2 - (1 + 2e) = e^2, which a rounded product loses.
+    let e = f64::EPSILON;
+    let a = crate::support::array(&[2, 2], &[-1.0 - 2.0 * e, 1.0 + e, 0.0, 0.0]);
+    let b = crate::support::array(&[2, 2], &[1.0, 0.0, 1.0 + e, 0.0]);
+    let args = [("A", a), ("B", b)];
+    let first = |text: &str| run(text, &args)["C"].to_array().get(&[0, 0]).expect("inside").to_f64();
+    assert_eq!(first("C[i,k] := A[i,j] * B[j,k]"), e * e);
+    assert_eq!(first("C[i,k] := A[i,j] * B[j,k] strict"), 0.0);
+}
+
+#[test]
+fn points_that_write_one_element_keep_their_order() {
+    // The last point wins: of those along `i`, although `k` would read adjacent elements.
+    let args = [("J", ints(&[1, 0, 1])), ("A", matrix(3, 4)), ("B", matrix(4, 5))];
+    let found = run("H[k, J[i]] := A[i,j] * B[j,k]", &args);
+    let plain = run("H[k, i] := A[i,j] * B[j,k]", &args[1..]);
+    let at = |m: &Datum, i: usize, j: usize| m.to_array().get(&[i, j]).expect("inside").to_f64();
+    for k in 0..5 {
+        assert!((at(&found["H"], k, 0) - at(&plain["H"], k, 1)).abs() < 1e-12);
+        assert!((at(&found["H"], k, 1) - at(&plain["H"], k, 2)).abs() < 1e-12);
+    }
+}
