@@ -52,7 +52,7 @@ fn collect(expr: &Expr, in_position: bool, bound: &mut Vec<String>, found: &mut 
                 found.push(Word { text: name.clone(), loc: expr.loc });
             }
         }
-        ExprKind::Outer(_) | ExprKind::Range(..) => {}
+        ExprKind::Outer(_) | ExprKind::Range(..) | ExprKind::Stepped(_) => {}
         ExprKind::Read(array, positions) => {
             if !matches!(array.kind, ExprKind::Name(_)) {
                 collect(array, false, bound, found);
@@ -144,11 +144,9 @@ impl Free {
                 self.names(inner);
                 self.bound = bound;
             }
-            ExprKind::Read(array, positions) => {
-                match &array.kind {
-                    ExprKind::Name(name) => self.add(name, true, array.loc),
-                    _ => self.names(array),
-                }
+            ExprKind::Read(..) | ExprKind::Field(..) if expr.element().is_some() => {
+                let Some((name, positions)) = expr.element() else { return };
+                self.add(&name, !positions.is_empty(), expr.loc);
                 positions.iter().for_each(|position| self.names(&position.expr));
             }
             ExprKind::Call(function, args, each) => {
@@ -197,6 +195,7 @@ mod tests {
             ("y[i] := { t = x[i] * a; t / sum[k](w[k]) } (i in 0..size(x, 0)) init=b", "x[] a w[] b"),
             ("s := log.(B)[i] * (0..n)[i] * ones(m)[i] * pi", "B[] n m"),
             ("s += v", "v s"),
+            ("y[i,j] := C[i][j] / E[i].c[J[j]] + p.x", "C[] E.c[] J[] p.x"),
         ] {
             let program = parse(text, "test").unwrap_or_else(|e| panic!("{e}"));
             let shown = |name: &FreeName| format!("{}{}", name.name, if name.is_array { "[]" } else { "" });

@@ -286,17 +286,20 @@ impl<'a> Parser<'a> {
         if !self.is("[") {
             return Ok(Left { name, positions: None });
         }
-        self.open("[")?;
-        self.positions += 1;
         let mut positions = Vec::new();
-        while !self.is("]") {
-            positions.push(self.left_position()?);
-            if !self.eat(",") {
-                break;
+        // `t[i][a]` is `t[i, a]`.
+        while self.is("[") {
+            self.open("[")?;
+            self.positions += 1;
+            while !self.is("]") {
+                positions.push(self.left_position()?);
+                if !self.eat(",") {
+                    break;
+                }
             }
+            self.positions -= 1;
+            self.close("]")?;
         }
-        self.positions -= 1;
-        self.close("]")?;
         Ok(Left { name, positions: Some(positions) })
     }
 

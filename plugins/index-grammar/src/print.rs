@@ -142,7 +142,7 @@ impl Expr {
         match &self.kind {
             ExprKind::Binary(op, ..) => op.printed().1,
             ExprKind::Unary(..) => UNARY,
-            ExprKind::If(_) | ExprKind::Range(..) => 0,
+            ExprKind::If(_) | ExprKind::Range(..) | ExprKind::Stepped(_) => 0,
             _ => u8::MAX,
         }
     }
@@ -234,6 +234,13 @@ impl Expr {
                 lo.print(f, 1)?;
                 f.write_str(sign.sign())?;
                 hi.print(f, 1)?;
+            }
+            ExprKind::Stepped(parts) => {
+                parts[0].print(f, 1)?;
+                parts[1..].iter().try_for_each(|part| {
+                    f.write_char(':')?;
+                    part.print(f, 1)
+                })?;
             }
         }
         if is_open {

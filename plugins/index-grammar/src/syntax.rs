@@ -183,7 +183,7 @@ impl Expr {
                 parts.extend(args);
             }
             ExprKind::Binary(_, left, right) | ExprKind::Range(_, left, right) => parts.extend([&**left, &**right]),
-            ExprKind::If(three) => parts.extend(three.iter()),
+            ExprKind::If(three) | ExprKind::Stepped(three) => parts.extend(three.iter()),
             ExprKind::Reduce(_, indices, body) => {
                 parts.extend(indices.iter().filter_map(|index| index.range.as_ref()));
                 parts.push(body);
@@ -195,6 +195,26 @@ impl Expr {
             }
         }
         parts.into_iter()
+    }
+}
+
+impl Expr {
+    /// The name of an array and the positions of its element: those of `A[i]`, and of `C[i][j]`, which is
+    /// `C[i, j]`. Each field of elements is an array of its own: `E[i].c[j]` is element `[i, j]` of `E.c`.
+    pub fn element(&self) -> Option<(String, Vec<&Position>)> {
+        match &self.kind {
+            ExprKind::Name(name) => Some((name.clone(), Vec::new())),
+            ExprKind::Field(of, field) => {
+                let (name, positions) = of.element()?;
+                Some((format!("{name}.{field}"), positions))
+            }
+            ExprKind::Read(array, last) => {
+                let (name, mut positions) = array.element()?;
+                positions.extend(last);
+                Some((name, positions))
+            }
+            _ => None,
+        }
     }
 }
 
@@ -231,6 +251,8 @@ pub enum ExprKind {
     Block(Vec<Let>, Box<Expr>),
     /// `0..3`, `0..=2` or `1:3`.
     Range(RangeSign, Box<Expr>, Box<Expr>),
+    /// `0:10:2`: as NumPy's slices, with the step last, in one-based programs in the middle.
+    Stepped(Box<[Expr; 3]>),
 }
 
 /// A position of a read.

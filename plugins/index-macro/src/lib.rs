@@ -28,11 +28,21 @@ pub fn index(input: TokenStream) -> TokenStream {
     let mut args = TokenStream::new();
     for name in free_names(&program) {
         // The variable has the place of the name, so that an error about it is there.
-        let variable = Ident::new(&name.name, text.span(name.loc.start as usize));
-        let value: TokenStream = match name.is_array {
-            true => [TokenTree::from(Punct::new('&', Spacing::Alone)), variable.into()].into_iter().collect(),
-            false => TokenTree::from(variable).into(),
-        };
+        let span = text.span(name.loc.start as usize);
+        let mut value = TokenStream::new();
+        if name.is_array {
+            value.extend([TokenTree::from(Punct::new('&', Spacing::Alone))]);
+        }
+        // `E.b` is a field of the variable `E`.
+        for (n, part) in name.name.split('.').enumerate() {
+            if n > 0 {
+                value.extend([TokenTree::from(Punct::new('.', Spacing::Alone))]);
+            }
+            value.extend([match part.parse() {
+                Ok(number) => TokenTree::from(Literal::usize_unsuffixed(number)),
+                Err(_) => Ident::new(part, span).into(),
+            }]);
+        }
         let pair: TokenStream = [
             TokenTree::from(Literal::string(&name.name)),
             Punct::new(',', Spacing::Alone).into(),

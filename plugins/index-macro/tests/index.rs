@@ -55,3 +55,14 @@ fn errors_of_calls_are_results() {
     let error = index! { c[i] := a[i] + b[i] }.expect_err("they differ").to_string();
     assert!(error.contains("the ranges of index `i` differ"), "{error}");
 }
+
+#[test]
+fn fields_of_elements_are_fields_of_a_variable() {
+    struct Points {
+        x: rewright::ndarray::Array1<f64>,
+        weight: f64,
+    }
+    let p = Points { x: array![1.0, 2.0], weight: 0.5 };
+    let results = index! { y[i] := p[i].x * p.weight }.expect("valid");
+    assert_eq!(results["y"].to_string(), "[0.5 1. ]");
+}

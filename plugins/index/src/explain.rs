@@ -32,7 +32,14 @@ pub(crate) fn explain(nest: &Nest, ranges: &Ranges, known: &Known, text: &str) -
             })
             .collect();
         let range = shown_range(&ranges.indices[index], known.base);
-        let _ = writeln!(out, "  {}: {range} {role}; {}", var.name, sources.join(", "));
+        let step = match &var.steps {
+            Some((lo, step)) => {
+                let lo = known.number(lo).map_or_else(|_| "first".to_string(), |lo| lo.to_string());
+                format!("{lo} + {step} * ")
+            }
+            None => String::new(),
+        };
+        let _ = writeln!(out, "  {}: {step}{range} {role}; {}", var.name, sources.join(", "));
     }
     for (access, checks) in nest.accesses.iter().zip(&ranges.checks) {
         if !matches!(access.source, Source::Array(_)) {

@@ -72,6 +72,8 @@ pub(crate) fn reducer(name: &str) -> Option<Reducer> {
         "*" | "prod" => Monoid::Prod,
         "max" | "maximum" => Monoid::Max,
         "min" | "minimum" => Monoid::Min,
+        "argmax" => Monoid::ArgMax,
+        "argmin" => Monoid::ArgMin,
         "&" | "&&" | "all" => Monoid::All,
         "|" | "||" | "any" => Monoid::Any,
         _ => {

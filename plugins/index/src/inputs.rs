@@ -37,12 +37,12 @@ pub struct Input {
 /// The inputs of statements, in the order of their first use.
 pub(crate) fn inputs(nests: &[Nest]) -> IndexMap<String, Input> {
     let mut found: IndexMap<String, Input> = IndexMap::new();
-    let mut assigned: Vec<&str> = Vec::new();
+    let mut assigned: Vec<String> = Vec::new();
     for nest in nests {
         let mut own = IndexMap::new();
         of_nest(nest, &mut own);
         for (name, input) in own {
-            if assigned.contains(&name.as_str()) {
+            if assigned.contains(&name) {
                 continue;
             }
             let entry = found.entry(name).or_insert(input);
@@ -52,7 +52,7 @@ pub(crate) fn inputs(nests: &[Nest]) -> IndexMap<String, Input> {
                 entry.kind = input.kind;
             }
         }
-        assigned.push(&nest.target.name);
+        assigned.extend(nest.target.names());
     }
     found
 }

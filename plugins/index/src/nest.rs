@@ -51,6 +51,8 @@ pub(crate) struct IndexVar {
     pub name: String,
     pub loc: Loc,
     pub role: Role,
+    /// The first value and the step of a range with a step. The loops count its values, from 0.
+    pub steps: Option<(Size, i64)>,
 }
 
 /// The role of an index variable.
@@ -186,6 +188,18 @@ pub(crate) struct Target {
     pub loc: Loc,
     /// `None` for a scalar.
     pub dims: Option<Vec<Write>>,
+    /// The names of the parts of its elements; none if they are numbers.
+    pub parts: Vec<String>,
+}
+
+impl Target {
+    /// The names of the arrays or scalars of the result.
+    pub(crate) fn names(&self) -> Vec<String> {
+        match self.parts.is_empty() {
+            true => vec![self.name.clone()],
+            false => self.parts.iter().map(|part| format!("{}.{part}", self.name)).collect(),
+        }
+    }
 }
 
 /// The position of the result along one dim.
@@ -214,8 +228,10 @@ pub(crate) enum Term {
     Index(usize),
     /// An access.
     Read(usize),
-    /// The result of the reduction, in a finisher.
-    Result,
+    /// A part of the result of the reduction, in a finisher.
+    Result(usize),
+    /// The parts of a tuple, with their names.
+    Tuple(Vec<(String, Node)>),
     /// A name of a block.
     Local(usize),
     Apply(Function, Vec<Node>),
@@ -245,11 +261,20 @@ pub(crate) enum Reducer {
 }
 
 impl Node {
+    /// The parts of a tuple, with their names. Any other value is one part without a name.
+    pub(crate) fn parts(&self) -> Vec<(&str, &Node)> {
+        match &self.term {
+            Term::Tuple(parts) => parts.iter().map(|(name, part)| (name.as_str(), part)).collect(),
+            Term::Block(_, value) if matches!(value.term, Term::Tuple(_)) => value.parts(),
+            _ => vec![("", self)],
+        }
+    }
     /// Calls `each` with this node and all below it.
     pub(crate) fn walk<'a>(&'a self, each: &mut impl FnMut(&'a Node)) {
         each(self);
         match &self.term {
             Term::Apply(_, args) => args.iter().for_each(|arg| arg.walk(each)),
+            Term::Tuple(parts) => parts.iter().for_each(|(_, part)| part.walk(each)),
             Term::Reduce(_, _, body) => body.walk(each),
             Term::Block(lets, value) => {
                 lets.iter().for_each(|(_, node)| node.walk(each));

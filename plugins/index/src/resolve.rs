@@ -35,6 +35,7 @@ pub(crate) fn resolve(statement: &Statement, options: &Options) -> Parsed<Nest> 
         scopes: Vec::new(),
         locals: 0,
         is_finish: false,
+        parts: Vec::new(),
     };
     let left: Vec<Word> = names.left.clone();
     for word in left.iter().chain(&names.right) {
@@ -66,13 +67,15 @@ struct Resolver<'a> {
     scopes: Vec<Scope>,
     locals: usize,
     is_finish: bool,
+    /// The names of the parts of the right side, if it is a tuple.
+    parts: Vec<String>,
 }
 
 impl Resolver<'_> {
     /// Adds an index variable and puts its name in scope.
     fn index(&mut self, word: &Word, role: Role) -> usize {
         let number = self.indices.len();
-        self.indices.push(IndexVar { name: word.text.clone(), loc: word.loc, role });
+        self.indices.push(IndexVar { name: word.text.clone(), loc: word.loc, role, steps: None });
         self.scopes.push(Scope { name: word.text.clone(), means: Meaning::Index(number) });
         number
     }
@@ -82,6 +85,13 @@ impl Resolver<'_> {
     }
 
     fn nest(mut self, statement: &Statement) -> Parsed<Nest> {
+        for range in &statement.ranges {
+            for name in &range.names {
+                if let Some(Meaning::Index(index)) = self.meaning(&name.text) {
+                    self.steps(index, &range.range)?;
+                }
+            }
+        }
         let target = self.target(statement)?;
         for range in &statement.ranges {
             for name in &range.names {
@@ -91,7 +101,8 @@ impl Resolver<'_> {
                 self.given(index, &range.range)?;
             }
         }
-        let body = self.node(&statement.right)?;
+        let body = self.tuple(&statement.right)?;
+        self.parts = names_of(&body);
         let reduces = self.indices.iter().any(|index| index.role == Role::Reduced);
         let reduction = self.reduction(statement, reduces)?;
         let finish = match &statement.finish {
@@ -101,7 +112,7 @@ impl Resolver<'_> {
             }
             Some(finish) => {
                 self.is_finish = true;
-                let node = self.node(finish)?;
+                let node = self.tuple(finish)?;
                 self.is_finish = false;
                 Some(node)
             }
@@ -111,7 +122,7 @@ impl Resolver<'_> {
             self.is_fresh(&target.name, &body)?;
         }
         let options = self.options;
-        let init = options.init.as_ref().map(|expr| self.node(expr)).transpose()?;
+        let init = options.init.as_ref().map(|expr| self.tuple(expr)).transpose()?;
         if let Some(init) = &init {
             match statement.assign {
                 _ if !reduces => {
@@ -137,6 +148,8 @@ impl Resolver<'_> {
                 return error("this value is the same at all points, so it has no index", loc, "");
             }
         }
+        let target = Target { parts: names_of(finish.as_ref().unwrap_or(&body)), ..target };
+        self.has_parts(&target, reduction, &body, init.as_ref())?;
         Ok(Nest {
             indices: self.indices,
             accesses: self.accesses,
@@ -156,11 +169,38 @@ impl Resolver<'_> {
         })
     }
 
+    /// Refuses tuples where numbers are expected.
+    fn has_parts(&self, target: &Target, reduction: Reducer, body: &Node, init: Option<&Node>) -> Parsed<()> {
+        let (count, is_new) = (body.parts().len(), matches!(target.assign, Assign::New));
+        if !target.parts.is_empty() && !is_new {
+            let help = "write `:=`, or a statement for each part";
+            return error("the parts of a tuple are new arrays", target.loc, help);
+        }
+        let extremum = matches!(reduction, Reducer::Builtin(Monoid::ArgMin | Monoid::ArgMax));
+        if extremum && count != 2 {
+            let help = "write both: `(argmax) m := (x[i], i)`";
+            return error("`argmin` and `argmax` reduce a value and its position", body.loc, help);
+        }
+        if let (Reducer::Function(op), true) = (reduction, count > 1) {
+            let help = "reduce tuples by `+`, `*`, `min`, `max`, `&`, `|`, `argmin` or `argmax`";
+            return error(format!("`{op}` is a function of numbers"), body.loc, help);
+        }
+        match init {
+            Some(init) if init.parts().len() != count => error(
+                format!("the initial value has {} parts, and the right side {count}", init.parts().len()),
+                init.loc,
+                "",
+            ),
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses a new array or scalar that the right side reads.
     fn is_fresh(&self, name: &str, body: &Node) -> Parsed<()> {
         let mut read = None;
         for access in &self.accesses {
-            if matches!(&access.source, Source::Array(own) if own == name) {
+            let is_part = |own: &str| own.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+            if matches!(&access.source, Source::Array(own) if own == name || is_part(own)) {
                 read = read.or(Some(access.loc));
             }
         }
@@ -234,11 +274,14 @@ impl Resolver<'_> {
             if matches!(self.meaning(&name), Some(Meaning::Index(_))) {
                 return error(format!("`{name}` is an index here, and the result"), loc, "");
             }
-            return Ok(Target { name, assign, loc, dims: None });
+            return Ok(Target { name, assign, loc, dims: None, parts: Vec::new() });
         };
         let is_new = assign == Assign::New;
         let mut dims = Vec::new();
-        for (dim, position) in positions.iter().enumerate() {
+        // The names of a new array are given here, those of another one are known.
+        let ordered =
+            self.in_order(&name, positions, |p: &LeftPosition| (p.dim.as_ref().filter(|_| !is_new), loc), loc)?;
+        for (dim, position) in ordered.into_iter().enumerate() {
             dims.push(self.write(&name, dim, position, is_new)?);
         }
         if !is_new {
@@ -260,18 +303,10 @@ impl Resolver<'_> {
                 is_after: true,
             });
         }
-        Ok(Target { name, assign, loc, dims: Some(dims) })
+        Ok(Target { name, assign, loc, dims: Some(dims), parts: Vec::new() })
     }
 
     fn write(&mut self, name: &str, dim: usize, position: &LeftPosition, is_new: bool) -> Parsed<Write> {
-        if let (Some(word), false) = (&position.dim, is_new) {
-            let help = "write the positions in order";
-            return error(
-                format!("the dims of an array that is changed are not named, so `{word}` is none"),
-                word.loc,
-                help,
-            );
-        }
         match &position.position {
             Place::One => Ok(Write::One),
             Place::Moved(expr) => match (&expr.kind, is_new) {
@@ -310,6 +345,10 @@ impl Resolver<'_> {
                         );
                         error("a new array has no element at just this position", expr.loc, &help)
                     }
+                    _ if self.has_steps(expr) => {
+                        let help = "write `+ _` behind it: `y[i + _] := ...`";
+                        error("this index has a step, and the elements of a new array are adjacent", expr.loc, help)
+                    }
                     _ => {
                         let help = "write an index alone, `i + _`, or assign by `=` to an array that is there";
                         error("the extent of a new array does not follow from this position", expr.loc, help)
@@ -319,13 +358,55 @@ impl Resolver<'_> {
         }
     }
 
+    /// Whether an expression is an index with a step.
+    fn has_steps(&self, expr: &Expr) -> bool {
+        let ExprKind::Name(name) = &expr.kind else { return false };
+        matches!(self.meaning(name), Some(Meaning::Index(index)) if self.indices[index].steps.is_some())
+    }
+
     // --- Ranges -----------------------------------------------------------------------------------
 
     /// Adds the explicit range of an index.
     fn given(&mut self, index: usize, range: &Expr) -> Parsed<()> {
-        let (lo, hi) = self.range(range)?;
+        let (lo, hi) = match &range.kind {
+            ExprKind::Stepped(_) => {
+                let (lo, hi, step) = self.stepped(range)?;
+                // The number of steps.
+                let length = if step > 0 { minus(hi, lo) } else { minus(lo, hi) };
+                let steps = Size::FloorDivide(Box::new((length, Size::Int(step.saturating_abs()))));
+                (Size::Int(0), steps)
+            }
+            _ if self.indices[index].steps.is_some() => {
+                let help = "leave the other range out";
+                return error(format!("`{}` has a range with a step", self.indices[index].name), range.loc, help);
+            }
+            _ => self.range(range)?,
+        };
         self.given.push(Given { index, lo, hi, loc: range.loc });
         Ok(())
+    }
+
+    /// Notes the first value and the step of an index.
+    fn steps(&mut self, index: usize, range: &Expr) -> Parsed<()> {
+        if let ExprKind::Stepped(_) = &range.kind {
+            let (lo, _, step) = self.stepped(range)?;
+            self.indices[index].steps = Some((lo, step));
+        }
+        Ok(())
+    }
+
+    /// The first number, a bound of the last one, which is included, and the step of a range with a step.
+    fn stepped(&mut self, range: &Expr) -> Parsed<(Size, Size, i64)> {
+        let ExprKind::Stepped(parts) = &range.kind else { return no_range(range.loc) };
+        let [lo, hi, step] = if self.options.one_based { [0, 2, 1] } else { [0, 1, 2] }.map(|n: usize| &parts[n]);
+        let by = match self.size(step)? {
+            Size::Int(0) => return error("the step of a range is 0", step.loc, "write another number"),
+            Size::Int(by) => by,
+            _ => return error("the step of a range is a number", step.loc, "write a number, such as `0:n:2`"),
+        };
+        let (lo, hi) = (self.size(lo)?, self.size(hi)?);
+        let hi = if self.options.one_based { hi } else { hi.add(Size::Int(-by.signum())) };
+        Ok((lo, hi, by))
     }
 
     /// The first and the last number of a range.
@@ -364,6 +445,17 @@ impl Resolver<'_> {
             None => error("the number of a dim is expected here", dim.loc, &format!("the first dim is {base}")),
         }
     }
+}
+
+/// The names of the parts of a tuple; none of a number.
+fn names_of(node: &Node) -> Vec<String> {
+    let parts = node.parts();
+    parts.iter().filter(|(name, _)| !name.is_empty()).map(|(name, _)| (*name).to_string()).collect()
+}
+
+/// The difference of two sizes.
+fn minus(a: Size, b: Size) -> Size {
+    a.add(b.multiply(Size::Int(-1)))
 }
 
 fn no_range<T>(loc: Loc) -> Parsed<T> {

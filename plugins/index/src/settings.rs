@@ -23,6 +23,8 @@ pub(crate) struct Options {
     pub origins: IndexMap<String, Vec<i64>>,
     /// The names of the dims of arrays.
     pub dims: IndexMap<String, Vec<String>>,
+    /// The names of the parts of arrays of tuples that statements make.
+    pub tuples: IndexMap<String, Vec<String>>,
     /// The initial value of a reduction.
     pub init: Option<Expr>,
     /// The value of padding.
@@ -43,6 +45,7 @@ impl Default for Options {
             threads: None,
             origins: IndexMap::new(),
             dims: IndexMap::new(),
+            tuples: IndexMap::new(),
             init: None,
             pad: None,
         }

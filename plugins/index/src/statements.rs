@@ -137,6 +137,10 @@ impl Statements {
                         {
                             options.dims.insert(nest.target.name.clone(), names);
                         }
+                        match nest.target.parts.is_empty() {
+                            true => options.tuples.shift_remove(&nest.target.name),
+                            false => options.tuples.insert(nest.target.name.clone(), nest.target.parts.clone()),
+                        };
                         nests.push(nest);
                     }
                     Err(error) => errors.push(*error),
@@ -336,25 +340,27 @@ impl Statements {
                 Refusal::Undecided(error) => NotLowered::Undecided(self.errors(*error)),
             })?;
             made.orders.iter().for_each(|order| explanation.push_str(&format!("  {order}\n")));
-            let name = &nest.target.name;
-            let dtype = build.func().ty(made.value).dtype();
-            match made.extents {
-                Some(extents) => {
-                    known.scalars.shift_remove(name);
-                    known.arrays.insert(name.clone(), KnownArray { dtype, extents, first: made.first, elements: None });
+            for (name, value) in nest.target.names().into_iter().zip(made.values) {
+                let dtype = build.func().ty(value).dtype();
+                match &made.extents {
+                    Some(extents) => {
+                        let (extents, first) = (extents.clone(), made.first.clone());
+                        known.scalars.shift_remove(&name);
+                        known.arrays.insert(name.clone(), KnownArray { dtype, extents, first, elements: None });
+                    }
+                    None => {
+                        known.arrays.shift_remove(&name);
+                        known.scalars.insert(name.clone(), KnownScalar { value: None });
+                    }
                 }
-                None => {
-                    known.arrays.shift_remove(name);
-                    known.scalars.insert(name.clone(), KnownScalar { value: None });
-                }
+                values.insert(name.clone(), value);
+                results.shift_remove(&name);
+                results.insert(name, value);
             }
-            values.insert(name.clone(), made.value);
-            results.shift_remove(name);
-            results.insert(name.clone(), made.value);
         }
         // Names that a later statement reads are intermediate.
         results.retain(|name, _| {
-            let last = self.nests.iter().rposition(|nest| nest.target.name == *name);
+            let last = self.nests.iter().rposition(|nest| nest.target.names().contains(name));
             !last.is_some_and(|last| inputs(&self.nests[last + 1..]).contains_key(name))
         });
         Ok(Appended { results, explanation, warnings })

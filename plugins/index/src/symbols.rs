@@ -15,7 +15,7 @@ use rewright::expr::SymExpr;
 pub(crate) fn extents(nests: &[Nest], inputs: &IndexMap<String, Input>, base: i64) -> IndexMap<String, Vec<SymExpr>> {
     let mut classes = Classes::default();
     // The version of each name: an assignment makes a new array.
-    let mut versions: IndexMap<&str, usize> = IndexMap::new();
+    let mut versions: IndexMap<String, usize> = IndexMap::new();
     for (number, nest) in nests.iter().enumerate() {
         let mut is_shifted = vec![false; nest.indices.len()];
         for along in nest.accesses.iter().flat_map(|access| &access.dims).filter(|along| !along.is_plain) {
@@ -49,8 +49,8 @@ pub(crate) fn extents(nests: &[Nest], inputs: &IndexMap<String, Input>, base: i6
                 classes.known[root] = Some(hi.saturating_sub(*lo).saturating_add(1).max(0));
             }
         }
-        if nest.target.assign == Assign::New {
-            let version = versions.entry(&nest.target.name).or_insert(0);
+        for name in nest.target.names().iter().filter(|_| nest.target.assign == Assign::New) {
+            let version = versions.entry(name.clone()).or_insert(0);
             *version += 1;
             let version = *version;
             for (dim, write) in nest.target.dims.iter().flatten().enumerate() {
@@ -58,7 +58,7 @@ pub(crate) fn extents(nests: &[Nest], inputs: &IndexMap<String, Input>, base: i6
                 let ([(index, _)], []) = (&along.form.terms[..], &along.form.gathers[..]) else { continue };
                 if !is_shifted[*index] {
                     let index = classes.node(Key::Index(number, *index), &nest.indices[*index].name);
-                    let dim = classes.node(Key::Dim(nest.target.name.clone(), version, dim), "");
+                    let dim = classes.node(Key::Dim(name.clone(), version, dim), "");
                     classes.join(index, dim);
                 }
             }

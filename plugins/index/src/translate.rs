@@ -58,9 +58,9 @@ pub(crate) fn typed(error: TypeError, loc: Loc) -> Refusal {
     Refusal::Wrong(Box::new(Diagnostic::from(error).at(loc)))
 }
 
-/// The result of a statement.
+/// The result of a statement: one value, or one for each part of a tuple.
 pub(crate) struct Outcome {
-    pub value: Value,
+    pub values: Vec<Value>,
     /// The extents; `None` for a scalar.
     pub extents: Option<Vec<SymExpr>>,
     /// The first index of each dim.

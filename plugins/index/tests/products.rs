@@ -1,5 +1,7 @@
 //! Sums of products: the order of axes, rounding, and results beside plain loops.
 
+#![allow(clippy::cloned_ref_to_slice_refs, reason = "a list of one argument reads as the others do")]
+
 use crate::support::{Named, by2, check, explained, floats, ints, run};
 use rewright::{Array, Complex64, DType, Datum, Scalar};
 use rewright_index::Statements;

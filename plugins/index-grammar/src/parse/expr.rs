@@ -38,6 +38,10 @@ impl Parser<'_> {
             };
             p.bump();
             let hi = p.choice()?;
+            if sign == RangeSign::Colon && p.eat(":") {
+                let last = p.choice()?;
+                return Ok(boxed(ExprKind::Stepped(Box::new([lo, hi, last])), p.since(start)));
+            }
             Ok(boxed(ExprKind::Range(sign, Box::new(lo), Box::new(hi)), p.since(start)))
         })
     }
@@ -153,12 +157,24 @@ impl Parser<'_> {
                         let args = self.args()?;
                         boxed(ExprKind::Call(Box::new(expr), args, true), self.since(start))
                     } else {
-                        let field = self.word("the name of a field, or `(`,")?;
+                        let field = self.field()?;
                         boxed(ExprKind::Field(Box::new(expr), field), self.since(start))
                     }
                 }
                 _ => return Ok(expr),
             };
+        }
+    }
+
+    /// The name of a field, or the number of a part of a tuple.
+    fn field(&mut self) -> Parsed<Word> {
+        let token = self.token();
+        match token.kind {
+            Kind::Number(Literal::Int(n)) => {
+                self.bump();
+                Ok(Word { text: n.to_string(), loc: token.loc })
+            }
+            _ => self.word("the name of a field, or `(`,"),
         }
     }
 

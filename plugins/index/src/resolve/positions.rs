@@ -3,7 +3,7 @@
 use super::{Meaning, Resolver};
 use crate::nest::{Access, Along, Boundary, Form, Node, Size, Source, Term};
 use crate::parse::{Parsed, error};
-use crate::syntax::{Binary, Expr, ExprKind, Position, Unary};
+use crate::syntax::{Binary, Expr, ExprKind, Position, Unary, Word};
 use rewright::{Literal, Loc};
 
 const NOT_LINEAR: &str = "positions are sums of indices times integers and of elements of integer arrays; compute another one \
@@ -12,9 +12,15 @@ const NOT_LINEAR: &str = "positions are sums of indices times integers and of el
 impl Resolver<'_> {
     /// Adds the access of `A[i, j]`; returns its number.
     pub(super) fn access(&mut self, array: &Expr, positions: &[Position], loc: Loc) -> Parsed<usize> {
-        let (source, name) = self.source(array, loc)?;
+        if let (ExprKind::Read(..) | ExprKind::Field(..), Some((name, mut all))) = (&array.kind, array.element()) {
+            all.extend(positions);
+            let all: Vec<Position> = all.into_iter().cloned().collect();
+            return self.access(&Expr { kind: ExprKind::Name(name), loc: array.loc }, &all, loc);
+        }
+        let (source, name) = self.source(array)?;
         let mut dims = Vec::new();
-        for (dim, position) in self.in_order(&name, positions, loc)?.into_iter().enumerate() {
+        let positions = self.in_order(&name, positions, |p: &Position| (p.dim.as_ref(), p.expr.loc), loc)?;
+        for (dim, position) in positions.into_iter().enumerate() {
             dims.push(self.along(&name, dim, &position.expr)?);
         }
         match &source {
@@ -28,39 +34,43 @@ impl Resolver<'_> {
         Ok(self.accesses.len() - 1)
     }
 
-    /// The positions in the order of the dims, which may be named.
-    fn in_order<'p>(&self, array: &str, positions: &'p [Position], loc: Loc) -> Parsed<Vec<&'p Position>> {
-        let Some(word) = positions.iter().find_map(|position| position.dim.as_ref()) else {
-            return Ok(positions.iter().collect());
-        };
+    /// Positions in the order of the dims, which may be named.
+    pub(super) fn in_order<'p, P>(
+        &self,
+        array: &str,
+        positions: impl IntoIterator<Item = &'p P>,
+        dim: impl Fn(&'p P) -> (Option<&'p Word>, Loc),
+        loc: Loc,
+    ) -> Parsed<Vec<&'p P>> {
+        let positions: Vec<&P> = positions.into_iter().collect();
+        let Some(word) = positions.iter().find_map(|position| dim(position).0) else { return Ok(positions) };
         let Some(names) = self.options.dims.get(array) else {
             let help = format!("name them: `set dims {array}[row, col]`");
             return error(format!("the dims of `{array}` have no names, so `{word}` is none"), word.loc, &help);
         };
         let list = names.join(", ");
-        for position in positions {
-            match &position.dim {
-                Some(word) if !names.contains(&word.text) => {
+        for position in &positions {
+            match dim(position) {
+                (Some(word), _) if !names.contains(&word.text) => {
                     return error(format!("`{array}` has no dim `{word}`"), word.loc, &format!("its dims are {list}"));
                 }
-                Some(_) => {}
-                None => return error("name all positions or none", position.expr.loc, &format!("the dims are {list}")),
+                (Some(_), _) => {}
+                (None, loc) => return error("name all positions or none", loc, &format!("the dims are {list}")),
             }
         }
         let named = |name: &String| {
-            let mut own =
-                positions.iter().filter(|position| position.dim.as_ref().is_some_and(|word| word.text == *name));
+            let mut own = positions.iter().filter(|position| dim(position).0.is_some_and(|word| word.text == *name));
             match (own.next(), own.next()) {
-                (Some(position), None) => Ok(position),
+                (Some(position), None) => Ok(*position),
                 (None, _) => error(format!("dim `{name}` has no position"), loc, &format!("the dims are {list}")),
-                (Some(_), Some(twice)) => error(format!("dim `{name}` has two positions"), twice.expr.loc, ""),
+                (Some(_), Some(twice)) => error(format!("dim `{name}` has two positions"), dim(twice).1, ""),
             }
         };
         names.iter().map(named).collect()
     }
 
     /// The array of an access, and its name; the name is empty if it has none.
-    fn source(&mut self, array: &Expr, loc: Loc) -> Parsed<(Source, String)> {
+    fn source(&mut self, array: &Expr) -> Parsed<(Source, String)> {
         match &array.kind {
             ExprKind::Name(name) => match self.meaning(name) {
                 Some(_) => {
@@ -87,13 +97,6 @@ impl Resolver<'_> {
                     "read an array by name, `flat(A)`, a range, `ones(n)` or `zeros(n)`",
                 ),
             },
-            ExprKind::Read(..) => {
-                let help = "there are no arrays of arrays: make one array of more dims and write `C[i, j]`";
-                error("an element of an array has no positions", loc, help)
-            }
-            ExprKind::Field(..) => {
-                error("elements have no fields", array.loc, "pass each field as an array of its own")
-            }
             _ => error("this is no array", array.loc, "read an array by name"),
         }
     }
@@ -123,11 +126,27 @@ impl Resolver<'_> {
             _ => (Boundary::Inside, expr),
         };
         let is_plain = match &inner.kind {
-            ExprKind::Name(name) => matches!(self.meaning(name), Some(Meaning::Index(_))),
+            ExprKind::Name(name) => matches!(self.meaning(name), Some(Meaning::Index(_))) && !self.has_steps(inner),
             _ => false,
         };
-        let form = self.form(array, dim, inner)?;
+        let form = match &inner.kind {
+            ExprKind::Name(_) => self.form(array, dim, inner)?,
+            // A sum with a name of a block is a name of a block, too.
+            _ if self.has_local(inner) => {
+                let node = self.node(inner)?;
+                Form { computed: Some(Box::new(node)), ..Form::constant(Size::Int(0)) }
+            }
+            _ => self.form(array, dim, inner)?,
+        };
         Ok(Along { form, boundary, loc: expr.loc, is_plain })
+    }
+
+    /// Whether a name of a block occurs in an expression.
+    fn has_local(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Name(name) => matches!(self.meaning(name), Some(Meaning::Local(_))),
+            _ => expr.parts().any(|part| self.has_local(part)),
+        }
     }
 
     fn form(&mut self, array: &str, dim: usize, expr: &Expr) -> Parsed<Form> {
@@ -139,7 +158,8 @@ impl Resolver<'_> {
             ExprKind::Name(name) => match self.meaning(name) {
                 Some(Meaning::Index(index)) => {
                     self.finishes(index, name, loc)?;
-                    Ok(Form { terms: vec![(index, Size::Int(1))], ..Form::constant(Size::Int(0)) })
+                    let (lo, step) = self.indices[index].steps.clone().unwrap_or((Size::Int(0), 1));
+                    Ok(Form { terms: vec![(index, Size::Int(step))], ..Form::constant(lo) })
                 }
                 Some(Meaning::Local(local)) => {
                     let node = Node { term: Term::Local(local), loc };
@@ -172,11 +192,12 @@ impl Resolver<'_> {
                 }
             }
             ExprKind::Binary(op, ..) => error(format!("a position has no `{}`", op.printed().0), loc, NOT_LINEAR),
-            ExprKind::Read(gathered, positions) => {
-                if !matches!(gathered.kind, ExprKind::Name(_)) {
-                    return error("positions are read from an array by name", gathered.loc, "");
-                }
-                let access = self.access(gathered, positions, loc)?;
+            ExprKind::Read(..) | ExprKind::Field(..) => {
+                let Some((name, positions)) = expr.element().filter(|(_, positions)| !positions.is_empty()) else {
+                    return error("positions are read from an array by name", loc, "");
+                };
+                let positions: Vec<Position> = positions.into_iter().cloned().collect();
+                let access = self.access(&Expr { kind: ExprKind::Name(name), loc }, &positions, loc)?;
                 Ok(Form { gathers: vec![(access, Size::Int(1))], ..Form::constant(Size::Int(0)) })
             }
             ExprKind::Call(function, ..) => match &function.kind {

@@ -2,7 +2,7 @@
 
 use super::{Meaning, Resolver, Scope};
 use crate::functions::{binary, function, reducer, similar};
-use crate::nest::{Function, Given, Node, Role, Size, Term};
+use crate::nest::{Access, Function, Node, Role, Size, Source, Term};
 use crate::parse::{Parsed, error};
 use crate::syntax::{Expr, ExprKind, Let, Position, ScopedIndex, Unary, Word};
 use rewright::{Arity, Literal, Loc, registry};
@@ -17,10 +17,14 @@ impl Resolver<'_> {
                 ExprKind::Name(name) => Term::Scalar(name.clone()),
                 _ => return self.outside(inner),
             },
-            ExprKind::Result if self.is_finish => Term::Result,
+            ExprKind::Result if self.is_finish => self.part_of_result(None, loc)?,
+            ExprKind::Field(of, field) if self.is_finish && of.kind == ExprKind::Result => {
+                self.part_of_result(Some(field), loc)?
+            }
             ExprKind::Result => return error("`_` is the result of a reduction, in its finisher", loc, ""),
             ExprKind::Read(array, positions) => match &array.kind {
                 ExprKind::Call(function, args, true) => return self.each(function, args, positions, loc),
+                ExprKind::Name(name) if self.is_tuple(name) => return self.whole_tuple(name, loc),
                 _ => Term::Read(self.access(array, positions, loc)?),
             },
             ExprKind::Unary(Unary::Plus, inner) => return self.node(inner),
@@ -40,14 +44,19 @@ impl Resolver<'_> {
             ExprKind::Reduce(word, indices, body) => self.reduce(word, indices, body, loc)?,
             ExprKind::Block(lets, value) => self.block(lets, value)?,
             ExprKind::Tuple(_) => {
-                return error("elements are numbers, and a tuple is none", loc, "write a statement for each part");
+                return error("a tuple is no number", loc, "a tuple is a whole right side: `m[i] := (x[i], i)`");
             }
-            ExprKind::Range(..) => {
+            ExprKind::Range(..) | ExprKind::Stepped(_) => {
                 return error("a range is no number", loc, "read an element of it: `(0..3)[i]`");
             }
-            ExprKind::Field(..) => {
-                return error("elements have no fields", loc, "pass each field as an array of its own");
-            }
+            ExprKind::Field(..) => match expr.element() {
+                Some((name, positions)) if positions.is_empty() => Term::Scalar(name),
+                Some((name, positions)) => {
+                    let positions: Vec<Position> = positions.into_iter().cloned().collect();
+                    Term::Read(self.access(&Expr { kind: ExprKind::Name(name), loc }, &positions, loc)?)
+                }
+                None => return error("a number has no fields", loc, "elements of arrays have: `x[i].re`"),
+            },
             ExprKind::Call(_, _, true) => {
                 return error("a function of each element is an array", loc, "read an element of it: `log.(B)[i]`");
             }
@@ -60,7 +69,11 @@ impl Resolver<'_> {
         match self.meaning(name) {
             Some(Meaning::Index(index)) => {
                 self.finishes(index, name, loc)?;
-                Ok(Term::Index(index))
+                let count = Term::Index(index);
+                let Some((lo, step)) = self.indices[index].steps.clone() else { return Ok(count) };
+                let node = |term| Node { term, loc };
+                let distance = apply("mul", vec![node(count), node(Term::Literal(Literal::Int(step.into())))]);
+                Ok(apply("add", vec![node(Term::Size(lo)), node(distance)]))
             }
             Some(Meaning::Local(local)) => Ok(Term::Local(local)),
             None if matches!(name, "pi" | "π") => Ok(Term::Literal(Literal::Float(std::f64::consts::PI))),
@@ -103,7 +116,13 @@ impl Resolver<'_> {
 
     fn call(&mut self, callee: &Expr, args: &[Expr], loc: Loc) -> Parsed<Term> {
         let ExprKind::Name(name) = &callee.kind else {
-            return error("a function is called by its name", callee.loc, "");
+            return match &callee.kind {
+                ExprKind::Read(table, positions) => match (&table.kind, &positions[..]) {
+                    (ExprKind::Tuple(items), [position]) => self.one_of(items, &position.expr, args, loc),
+                    _ => error("a table of functions is a tuple", table.loc, "write `(sin, cos)[k](x[i])`"),
+                },
+                _ => error("a function is called by its name", callee.loc, ""),
+            };
         };
         match (name.as_str(), args) {
             ("size", [array, dim]) => {
@@ -121,27 +140,136 @@ impl Resolver<'_> {
             }
             _ => {}
         }
+        let function = self.function(name, args.len(), callee.loc)?;
+        let args = args.iter().map(|arg| self.node(arg)).collect::<Parsed<Vec<_>>>()?;
+        Ok(Term::Apply(function, args))
+    }
+
+    /// The function of a name, of this many arguments.
+    fn function(&self, name: &str, count: usize, loc: Loc) -> Parsed<Function> {
         let Some(function) = function(name) else {
             let help = similar(name).map_or_else(
                 || "is the crate that registers it linked? `passdump list ops` lists the functions".to_string(),
                 |near| format!("did you mean `{near}`?"),
             );
-            return error(format!("there is no function `{name}`"), callee.loc, &help);
+            return error(format!("there is no function `{name}`"), loc, &help);
         };
         let wanted = match function {
             Function::Op(op) => op.arity,
             _ => Arity::Exactly(1),
         };
-        if wanted != Arity::Exactly(args.len()) && !matches!(wanted, Arity::AtLeast(n) if n <= args.len()) {
+        if wanted != Arity::Exactly(count) && !matches!(wanted, Arity::AtLeast(n) if n <= count) {
             let (Arity::Exactly(n) | Arity::AtLeast(n)) = wanted;
-            let help = match name.as_str() {
+            let help = match name {
                 "mod" | "clamp" => "of one argument it is a boundary mode, around a position: `A[mod(i)]`",
                 _ => "",
             };
-            return error(format!("`{name}` has {n} arguments, not {}", args.len()), loc, help);
+            return error(format!("`{name}` has {n} arguments, not {count}"), loc, help);
         }
-        let args = args.iter().map(|arg| self.node(arg)).collect::<Parsed<Vec<_>>>()?;
-        Ok(Term::Apply(function, args))
+        Ok(function)
+    }
+
+    /// `(sin, cos)[k](x)`: the function of this number.
+    fn one_of(&mut self, items: &[(Option<Word>, Expr)], position: &Expr, args: &[Expr], loc: Loc) -> Parsed<Term> {
+        let count = i64::try_from(items.len()).unwrap_or(i64::MAX);
+        let source = Source::Range(Size::Int(0), Size::Int(count - 1));
+        let dims = vec![self.along("", 0, position)?];
+        self.accesses.push(Access { source, dims, loc: position.loc, is_write: false, is_after: self.is_finish });
+        let number = Node { term: Term::Read(self.accesses.len() - 1), loc: position.loc };
+        // The number and the arguments are computed once.
+        let mut lets = vec![(self.new_local(), number)];
+        for arg in args {
+            let node = self.node(arg)?;
+            lets.push((self.new_local(), node));
+        }
+        let local = |n: usize| Node { term: Term::Local(lets[n].0), loc };
+        let mut chosen: Option<Node> = None;
+        for (n, (_, item)) in items.iter().enumerate().rev() {
+            let ExprKind::Name(name) = &item.kind else {
+                return error("a table of functions has names", item.loc, "write `(sin, cos)[k](x[i])`");
+            };
+            let function = self.function(name, args.len(), item.loc)?;
+            let value = Node { term: Term::Apply(function, (1..lets.len()).map(local).collect()), loc };
+            chosen = Some(match chosen {
+                None => value,
+                Some(others) => {
+                    let number = Node { term: Term::Literal(Literal::Int(n as i128)), loc };
+                    let is_this = Node { term: apply("eq", vec![local(0), number]), loc };
+                    Node { term: apply("where", vec![is_this, value, others]), loc }
+                }
+            });
+        }
+        match chosen {
+            Some(value) => Ok(Term::Block(lets, Box::new(value))),
+            None => error("a table without functions", loc, ""),
+        }
+    }
+
+    /// The number of a new name of a block.
+    fn new_local(&mut self) -> usize {
+        self.locals += 1;
+        self.locals - 1
+    }
+
+    /// A tuple: the parts of a right side, of an initial value or of a finisher. A tuple in a tuple counts as
+    /// its parts.
+    pub(super) fn tuple(&mut self, expr: &Expr) -> Parsed<Node> {
+        let loc = expr.loc;
+        match &expr.kind {
+            ExprKind::Tuple(items) => {
+                let mut parts: Vec<(String, Node)> = Vec::new();
+                for (name, item) in items {
+                    let own = self.tuple(item)?;
+                    match (own.term, name) {
+                        (Term::Tuple(inner), None) => {
+                            parts.extend(inner.into_iter().map(|(_, part)| (String::new(), part)));
+                        }
+                        (Term::Tuple(_), Some(name)) => {
+                            return error(format!("part `{name}` is a tuple"), name.loc, "name each of its parts");
+                        }
+                        (term, name) => {
+                            let name = name.as_ref().map(|name| name.text.clone()).unwrap_or_default();
+                            parts.push((name, Node { term, loc: own.loc }));
+                        }
+                    }
+                }
+                let base = usize::from(self.options.one_based);
+                for n in 0..parts.len() {
+                    if parts[n].0.is_empty() {
+                        parts[n].0 = (n + base).to_string();
+                    }
+                    if parts[..n].iter().any(|(name, _)| *name == parts[n].0) {
+                        return error(format!("two parts have the name `{}`", parts[n].0), loc, "");
+                    }
+                }
+                match parts.len() {
+                    0 => error("a tuple without parts", loc, "write a number, or the parts"),
+                    _ => Ok(Node { term: Term::Tuple(parts), loc }),
+                }
+            }
+            ExprKind::Block(lets, value) if matches!(value.kind, ExprKind::Tuple(_)) => {
+                let before = self.scopes.len();
+                let nodes = self.lets(lets)?;
+                let value = self.tuple(value)?;
+                self.scopes.truncate(before);
+                Ok(Node { term: Term::Block(nodes, Box::new(value)), loc })
+            }
+            _ => self.node(expr),
+        }
+    }
+
+    /// `_` or `_.r` in a finisher.
+    fn part_of_result(&self, field: Option<&Word>, loc: Loc) -> Parsed<Term> {
+        let list = self.parts.join("`, `_.");
+        match field {
+            None if self.parts.is_empty() => Ok(Term::Result(0)),
+            None => error("the result of the reduction is a tuple", loc, &format!("its parts are `_.{list}`")),
+            Some(field) => match self.parts.iter().position(|part| *part == field.text) {
+                Some(part) => Ok(Term::Result(part)),
+                None if self.parts.is_empty() => error("the result of the reduction is a number", loc, "write `_`"),
+                None => error(format!("there is no part `{field}`"), field.loc, &format!("the parts are `_.{list}`")),
+            },
+        }
     }
 
     fn reduce(&mut self, word: &Word, indices: &[ScopedIndex], body: &Expr, loc: Loc) -> Parsed<Term> {
@@ -156,15 +284,17 @@ impl Resolver<'_> {
             let help = "write the indices: `sum[k](x[k])`";
             return error(format!("`{word}[]` reduces over no index"), loc, help);
         }
-        // A range does not see the index itself.
-        for (n, index) in indices.iter().enumerate() {
-            if let Some(range) = &index.range {
-                let (lo, hi) = self.range(range)?;
-                self.given.push(Given { index: self.indices.len() + n, lo, hi, loc: range.loc });
-            }
-        }
         let before = self.scopes.len();
         let numbers: Vec<usize> = indices.iter().map(|index| self.index(&index.name, Role::Scoped)).collect();
+        // A range does not see the index itself.
+        let own = self.scopes.split_off(before);
+        for (number, index) in numbers.iter().zip(indices) {
+            if let Some(range) = &index.range {
+                self.steps(*number, range)?;
+                self.given(*number, range)?;
+            }
+        }
+        self.scopes.extend(own);
         let body = self.node(body)?;
         self.scopes.truncate(before);
         Ok(Term::Reduce(reducer, numbers, Box::new(body)))
@@ -172,21 +302,68 @@ impl Resolver<'_> {
 
     fn block(&mut self, lets: &[Let], value: &Expr) -> Parsed<Term> {
         let before = self.scopes.len();
-        let mut nodes = Vec::new();
-        for item in lets {
-            let [name] = &item.names[..] else {
-                let loc = item.names.first().map_or(item.value.loc, |name| name.loc);
-                let help = "write a line for each name";
-                return error("elements are numbers, so there is no tuple to take apart", loc, help);
-            };
-            let node = self.node(&item.value)?;
-            nodes.push((self.locals, node));
-            self.scopes.push(Scope { name: name.text.clone(), means: Meaning::Local(self.locals) });
-            self.locals += 1;
-        }
+        let nodes = self.lets(lets)?;
         let value = self.node(value)?;
         self.scopes.truncate(before);
         Ok(Term::Block(nodes, Box::new(value)))
+    }
+
+    /// The names of a block; several take a tuple apart.
+    fn lets(&mut self, lets: &[Let]) -> Parsed<Vec<(usize, Node)>> {
+        let mut nodes = Vec::new();
+        for item in lets {
+            let values = match &item.names[..] {
+                [_] => vec![self.node(&item.value)?],
+                names => self.apart(names.len(), &item.value)?,
+            };
+            for (name, node) in item.names.iter().zip(values) {
+                let local = self.new_local();
+                nodes.push((local, node));
+                self.scopes.push(Scope { name: name.text.clone(), means: Meaning::Local(local) });
+            }
+        }
+        Ok(nodes)
+    }
+
+    /// The parts of a tuple: those that are written, or an element of each array of parts.
+    fn apart(&mut self, count: usize, value: &Expr) -> Parsed<Vec<Node>> {
+        let loc = value.loc;
+        let found = match &value.kind {
+            ExprKind::Tuple(_) => match self.tuple(value)?.term {
+                Term::Tuple(parts) => parts.into_iter().map(|(_, part)| part).collect(),
+                _ => Vec::new(),
+            },
+            _ => match value.element().filter(|(_, positions)| !positions.is_empty()) {
+                Some((name, positions)) => {
+                    let base = usize::from(self.options.one_based);
+                    let numbers = || (0..count).map(|n| (n + base).to_string()).collect();
+                    let parts: Vec<String> = self.options.tuples.get(&name).cloned().unwrap_or_else(numbers);
+                    let positions: Vec<Position> = positions.into_iter().cloned().collect();
+                    let mut found = Vec::new();
+                    for part in parts {
+                        let array = Expr { kind: ExprKind::Name(format!("{name}.{part}")), loc };
+                        found.push(Node { term: Term::Read(self.access(&array, &positions, loc)?), loc });
+                    }
+                    found
+                }
+                None => return error("this is no tuple, so there is nothing to take apart", loc, ""),
+            },
+        };
+        match found.len() == count {
+            true => Ok(found),
+            false => error(format!("the tuple has {} parts, and there are {count} names", found.len()), loc, ""),
+        }
+    }
+
+    /// Whether an array is one of tuples, that another statement makes.
+    fn is_tuple(&self, name: &str) -> bool {
+        self.options.tuples.contains_key(name)
+    }
+
+    fn whole_tuple<T>(&self, name: &str, loc: Loc) -> Parsed<T> {
+        let list: Vec<String> =
+            self.options.tuples.get(name).into_iter().flatten().map(|p| format!("`{name}[...].{p}`")).collect();
+        error(format!("the elements of `{name}` are tuples"), loc, &format!("read a part: {}", list.join(", ")))
     }
 }
 

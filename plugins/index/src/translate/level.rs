@@ -29,8 +29,8 @@ pub(super) struct Level {
     pub locals: IndexMap<usize, Item>,
     /// The values that a nested expression captures, as references in the enclosing one.
     pub captures: Vec<BodyRef>,
-    /// The result of the reduction, in the finisher.
-    pub result: Option<Item>,
+    /// The parts of the result of the reduction, in the finisher.
+    pub results: Vec<Item>,
 }
 
 impl Level {

@@ -87,6 +87,62 @@ impl Translation<'_, '_, '_> {
         ))
     }
 
+    /// The extremum of tuples, by their first parts that differ, and the dtypes of its accumulators. `argmin`
+    /// and `argmax` compare values, and keep the first position of equal ones.
+    pub(super) fn extremum_of_tuples(
+        &self,
+        summands: &[Summand],
+        starts: &[Option<Start>],
+        loc: Loc,
+    ) -> Made<(Reduction, Vec<DType>)> {
+        let Reducer::Builtin(monoid) = self.nest.reduction else { return refuse("no extremum", loc, "") };
+        let mut dtypes = Vec::new();
+        for (summand, start) in summands.iter().zip(starts) {
+            let own = self.dtype_of(summand, loc)?;
+            dtypes.push(match start {
+                Some(Start::Number(literal)) => own.promote(literal.dtype_beside(Some(own))),
+                _ => own,
+            });
+            if own.is_complex() {
+                return refuse(format!("the parts are compared, and {own} has no order"), loc, "reduce by `abs(z)`");
+            }
+        }
+        let is_position = matches!(monoid, Monoid::ArgMin | Monoid::ArgMax);
+        if is_position && !dtypes[1].is_int() {
+            return refuse(format!("the position is {}, and positions are integers", dtypes[1]), loc, "");
+        }
+        let combine = match monoid {
+            // The least of equal positions is the first one.
+            Monoid::Min if dtypes.len() == 2 && dtypes[1].is_int() => Combine::Builtin(Monoid::ArgMin),
+            _ if is_position => Combine::Builtin(monoid),
+            _ => Combine::Region(lexicographic(if monoid == Monoid::Min { "lt" } else { "gt" }, &dtypes, loc)?),
+        };
+        let mut init = Vec::new();
+        for (start, dtype) in starts.iter().zip(&dtypes) {
+            let Some(Start::Number(literal)) = start else { continue };
+            let scalar = match literal {
+                Literal::Typed(scalar) => Some(scalar.cast(*dtype)),
+                weak => weak.at(*dtype),
+            };
+            let Some(scalar) = scalar else {
+                return refuse(format!("the initial value {literal} is no value of {dtype}"), loc, "");
+            };
+            init.push(scalar);
+        }
+        let reduction = Reduction {
+            combine,
+            accumulators: dtypes.clone(),
+            identity: None,
+            init: if init.is_empty() { Init::First } else { Init::Values(init) },
+            // No order of tuples gives another extremum.
+            associative: true,
+            commutative: true,
+            idempotent: true,
+            loc: Loc::default(),
+        };
+        Ok((reduction, dtypes))
+    }
+
     /// The dtype that a function of two numbers of it has, from `dtype` up.
     fn closed(&self, op: Op, dtype: DType, loc: Loc) -> Made<DType> {
         let mut dtype = dtype;
@@ -119,6 +175,46 @@ impl Translation<'_, '_, '_> {
         body.yields = vec![value];
         Ok(body)
     }
+}
+
+/// The body that takes the right one of two tuples if it is beyond the left one in lexicographic order. NaN is
+/// beyond all numbers, as in `minimum` and `maximum`.
+fn lexicographic(beyond: &str, dtypes: &[DType], loc: Loc) -> Made<Body> {
+    let mut body = Body::default();
+    let count = dtypes.len() as u32;
+    let mut push = |name: &str, args: &[BodyRef], dtype: DType| -> Made<BodyRef> {
+        let op = super::values::op(name, loc)?;
+        Ok(body.push(BodyOp::Op(op, Attrs::new()), args.iter().copied(), [dtype], loc)[0])
+    };
+    let truth = DType::Bool;
+    // Whether the right tuple is beyond the left one, and whether all parts so far are the same.
+    let mut state: Option<(BodyRef, BodyRef)> = None;
+    for (part, dtype) in (0..).zip(dtypes) {
+        let (a, b) = (BodyRef::Acc(part), BodyRef::Acc(count + part));
+        let (mut takes, mut same) = (push(beyond, &[b, a], truth)?, push("eq", &[a, b], truth)?);
+        if dtype.is_float() {
+            let (no_a, no_b) = (push("ne", &[a, a], truth)?, push("ne", &[b, b], truth)?);
+            let any = push("bitor", &[no_b, takes], truth)?;
+            let is_number = push("not", &[no_a], truth)?;
+            takes = push("bitand", &[is_number, any], truth)?;
+            let both = push("bitand", &[no_a, no_b], truth)?;
+            same = push("bitor", &[same, both], truth)?;
+        }
+        state = Some(match state {
+            None => (takes, same),
+            Some((taken, all)) => {
+                let next = push("bitand", &[all, takes], truth)?;
+                (push("bitor", &[taken, next], truth)?, push("bitand", &[all, same], truth)?)
+            }
+        });
+    }
+    let Some((takes, _)) = state else { return refuse("no parts", loc, "") };
+    let mut yields = Vec::new();
+    for (part, dtype) in (0..).zip(dtypes) {
+        yields.push(push("where", &[takes, BodyRef::Acc(count + part), BodyRef::Acc(part)], *dtype)?);
+    }
+    body.yields = yields;
+    Ok(body)
 }
 
 /// The identity of a reduction at a dtype.

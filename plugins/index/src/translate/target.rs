@@ -50,31 +50,35 @@ impl Translation<'_, '_, '_> {
         let axes = self.axis_order(&parallel, &reduced, self.freedom(), &accesses);
         let level = self.open_level(&axes, loc)?;
         self.levels.push(level);
-        let summand = match axes.column() {
-            None if factored.is_none() => Summand::One(self.node(&nest.body)?),
-            column => self.summand(op, &parts, column, loc)?,
+        let tuple = nest.body.parts();
+        let summands = match axes.column() {
+            _ if !nest.target.parts.is_empty() || tuple.len() > 1 => {
+                tuple.iter().map(|(_, part)| self.node(part).map(Summand::One)).collect::<Made<Vec<_>>>()?
+            }
+            None if factored.is_none() => vec![Summand::One(self.node(&nest.body)?)],
+            column => vec![self.summand(op, &parts, column, loc)?],
         };
         if reduces {
-            orders.push(self.shown_axes(&axes, &summand));
+            orders.push(self.shown_axes(&axes, &summands));
         }
         let outcome = match &nest.target.dims {
-            None => self.scalar_target(summand, reduces),
-            Some(dims) if nest.target.assign == Assign::New => self.new_array(dims, summand, reduces),
-            Some(dims) => self.changed_array(dims, summand, reduces),
+            None => self.scalar_target(&summands, reduces),
+            Some(dims) if nest.target.assign == Assign::New => self.new_array(dims, &summands, reduces),
+            Some(dims) => self.changed_array(dims, &summands, reduces),
         };
         outcome.map(|outcome| Outcome { orders, ..outcome })
     }
 
     /// The explanation of an order of axes.
-    fn shown_axes(&self, axes: &AxisOrder, summand: &Summand) -> String {
+    fn shown_axes(&self, axes: &AxisOrder, summands: &[Summand]) -> String {
         let shown = |index: &usize| {
             let name = &self.nest.indices[*index].name;
             if axes.is_reduced(*index) { format!("{name} (reduced)") } else { name.clone() }
         };
         let list: Vec<String> = axes.indices.iter().map(shown).collect();
-        let rounding = match summand {
-            Summand::One(_) => "",
-            Summand::Product(..) => "; a product and its addition are rounded once",
+        let rounding = match summands {
+            [Summand::One(_), ..] | [] => "",
+            [Summand::Product(..), ..] => "; a product and its addition are rounded once",
         };
         format!("axes: {}{rounding}", list.join(", "))
     }
@@ -93,49 +97,93 @@ impl Translation<'_, '_, '_> {
         Freedom { parallel: is_apart, reduced: matches!(nest.reduction, Reducer::Builtin(_)) && !nest.strict }
     }
 
-    /// The reduction of the body, if there is one. Yields the value, or its accumulator.
-    fn reduced(&mut self, summand: &Summand, reduces: bool, start: Option<Start>) -> Made<(Item, Vec<Reduction>)> {
+    /// The reductions of the body, if there are any. Returns its values, or their accumulators.
+    fn reduced(
+        &mut self,
+        summands: &[Summand],
+        reduces: bool,
+        start: Option<Start>,
+    ) -> Made<(Vec<Item>, Vec<Reduction>)> {
         let nest = self.nest;
+        let mut results = Vec::new();
         if !reduces {
-            let (value, dtype) = self.strong(summand.item(), nest.loc)?;
+            for summand in summands {
+                let (value, dtype) = self.strong(summand.item(), nest.loc)?;
+                results.push(Item::Known(value, dtype));
+            }
             // All reduced indices may be summed out in intermediate arrays.
-            self.level().result = Some(Item::Known(value, dtype));
-            return Ok((Item::Known(value, dtype), Vec::new()));
+            self.level().results = results.clone();
+            return Ok((results, Vec::new()));
         }
         let loc = nest.reduction_loc;
-        let start = match (&nest.init, start) {
-            (Some(init), None) => Some(Start::Number(self.constant(init)?)),
-            (_, start) => start,
-        };
-        let (reduction, dtype) = self.reduction(nest.reduction, summand, start, loc, nest.strict)?;
-        let values = self.yielded(summand, dtype, loc)?;
+        let mut starts = vec![start; summands.len()];
+        if let (Some(init), None) = (&nest.init, start) {
+            starts = init
+                .parts()
+                .iter()
+                .map(|(_, part)| self.constant(part).map(|n| Some(Start::Number(n))))
+                .collect::<Made<_>>()?;
+        }
+        let (mut reductions, mut values, mut next) = (Vec::new(), Vec::new(), 0);
+        match summands {
+            [_, _, ..] if self.is_ordered() => {
+                let (reduction, dtypes) = self.extremum_of_tuples(summands, &starts, loc)?;
+                for (summand, dtype) in summands.iter().zip(dtypes) {
+                    values.extend(self.yielded(summand, dtype, loc)?);
+                    results.push(Item::Known(BodyRef::Acc(results.len() as u32), dtype));
+                }
+                reductions.push(reduction);
+            }
+            _ => {
+                for (summand, start) in summands.iter().zip(starts) {
+                    let (reduction, dtype) = self.reduction(nest.reduction, summand, start, loc, nest.strict)?;
+                    values.extend(self.yielded(summand, dtype, loc)?);
+                    results.push(Item::Known(BodyRef::Acc(next), dtype));
+                    next += reduction.accumulators.len() as u32;
+                    reductions.push(reduction);
+                }
+            }
+        }
         let level = self.level();
         level.body.yields = values;
         level.is_finish = true;
         level.locals.clear();
-        let result = Item::Known(BodyRef::Acc(0), dtype);
-        level.result = Some(result);
-        Ok((result, vec![reduction]))
+        level.results = results.clone();
+        Ok((results, reductions))
+    }
+
+    /// Whether tuples are compared, and not combined part by part.
+    fn is_ordered(&self) -> bool {
+        use Monoid::{ArgMax, ArgMin, Max, Min};
+        matches!(self.nest.reduction, Reducer::Builtin(Min | Max | ArgMin | ArgMax))
     }
 
     /// Applies the finisher of the statement.
-    fn finished(&mut self, result: Item) -> Made<Item> {
-        match &self.nest.finish {
-            Some(finish) => {
-                let item = self.node(finish)?;
-                let (value, dtype) = self.strong(item, finish.loc)?;
-                Ok(Item::Known(value, dtype))
-            }
-            None => Ok(result),
+    fn finished(&mut self, results: Vec<Item>) -> Made<Vec<Item>> {
+        let Some(finish) = &self.nest.finish else { return Ok(results) };
+        let mut values = Vec::new();
+        for (_, part) in finish.parts() {
+            let item = self.node(part)?;
+            let (value, dtype) = self.strong(item, part.loc)?;
+            values.push(Item::Known(value, dtype));
         }
+        Ok(values)
+    }
+
+    /// The values of items and their dtypes.
+    fn all_strong(&self, items: &[Item]) -> Made<(Vec<BodyRef>, Vec<DType>)> {
+        let values = items.iter().map(|item| self.strong(*item, self.nest.loc)).collect::<Made<Vec<_>>>()?;
+        Ok(values.into_iter().unzip())
     }
 
     /// Ends the expression with these values of its results.
     fn yields(&mut self, values: Vec<BodyRef>, reductions: &[Reduction]) -> Made<Level> {
         let Some(mut level) = self.levels.pop() else { return refuse("no expression", self.nest.loc, "") };
+        let accumulators = reductions.iter().map(|reduction| reduction.accumulators.len()).sum::<usize>() as u32;
+        let is_plain = level.finish.is_none() && values.iter().copied().eq((0..accumulators).map(BodyRef::Acc));
         match reductions {
             [] => level.body.yields = values,
-            [only] if only.accumulators.len() == 1 && level.finish.is_none() && values == [BodyRef::Acc(0)] => {}
+            _ if is_plain => {}
             _ => level.finish.get_or_insert_default().yields = values,
         }
         Ok(level)
@@ -143,7 +191,7 @@ impl Translation<'_, '_, '_> {
 
     // --- Scalars ----------------------------------------------------------------------------------
 
-    fn scalar_target(&mut self, summand: Summand, reduces: bool) -> Made<Outcome> {
+    fn scalar_target(&mut self, summands: &[Summand], reduces: bool) -> Made<Outcome> {
         let nest = self.nest;
         let loc = nest.loc;
         let target = &nest.target;
@@ -160,8 +208,8 @@ impl Translation<'_, '_, '_> {
             Some(old) if reduces && accumulates => {
                 // The accumulator starts from the old value.
                 let own = self.build.func().ty(old).dtype();
-                let (_, dtype) =
-                    self.reduction(nest.reduction, &summand, Some(Start::Existing(0, own)), loc, nest.strict)?;
+                let start = Some(Start::Existing(0, own));
+                let (_, dtype) = self.reduction(nest.reduction, &summands[0], start, loc, nest.strict)?;
                 let wide = self.cast_value(old, dtype, loc)?;
                 let array = self.build.op_with("to_array", [wide], Attrs::new()).map_err(|e| typed(e, loc))?;
                 Some(Start::Existing(self.arg(array), own))
@@ -169,8 +217,8 @@ impl Translation<'_, '_, '_> {
             _ => None,
         };
         let is_started = start.is_some();
-        let (result, reductions) = self.reduced(&summand, reduces, start)?;
-        let mut result = self.finished(result)?;
+        let (results, reductions) = self.reduced(summands, reduces, start)?;
+        let mut results = self.finished(results)?;
         if let Some(old) = old
             && !is_started
         {
@@ -179,14 +227,15 @@ impl Translation<'_, '_, '_> {
             let name = rewright::Name::new(&target.name);
             let old =
                 self.operand(&target.name, Operand { name, source: Source::Scalar(arg), dtype, index: Vec::new() });
-            result = self.joined(old, result, loc)?;
+            results[0] = self.joined(old, results[0], loc)?;
         }
-        let (value, dtype) = self.strong(result, loc)?;
-        let level = self.yields(vec![value], &reductions)?;
-        let out = Out { dtype, dims: Vec::new(), index: Vec::new(), fill: None, write: Write::Unique };
-        let results = self.instruction(level, reductions, vec![out], loc)?;
-        let value = self.build.op("item", [results[0]]).map_err(|e| typed(e, loc))?;
-        Ok(Outcome { value, extents: None, first: Vec::new(), orders: Vec::new() })
+        let (values, dtypes) = self.all_strong(&results)?;
+        let level = self.yields(values, &reductions)?;
+        let out = |dtype| Out { dtype, dims: Vec::new(), index: Vec::new(), fill: None, write: Write::Unique };
+        let results = self.instruction(level, reductions, dtypes.into_iter().map(out).collect(), loc)?;
+        let item = |value: Value| self.build.op("item", [value]).map_err(|e| typed(e, loc));
+        let values = results.into_iter().map(item).collect::<Made<Vec<_>>>()?;
+        Ok(Outcome { values, extents: None, first: Vec::new(), orders: Vec::new() })
     }
 
     /// The old and the new value, combined as the assignment says.
@@ -217,19 +266,22 @@ impl Translation<'_, '_, '_> {
 
     // --- New arrays -------------------------------------------------------------------------------
 
-    fn new_array(&mut self, dims: &[Place], summand: Summand, reduces: bool) -> Made<Outcome> {
+    fn new_array(&mut self, dims: &[Place], summands: &[Summand], reduces: bool) -> Made<Outcome> {
         let nest = self.nest;
         let loc = nest.loc;
         let written = self.new_places(dims)?;
-        let (result, reductions) = self.reduced(&summand, reduces, None)?;
-        let result = self.finished(result)?;
-        let (value, dtype) = self.strong(result, loc)?;
-        let fill = if written.is_whole { None } else { Some(self.padding(dtype)?) };
-        let level = self.yields(vec![value], &reductions)?;
+        let (results, reductions) = self.reduced(summands, reduces, None)?;
+        let results = self.finished(results)?;
+        let (values, dtypes) = self.all_strong(&results)?;
         let write = if written.is_repeated { Write::LastWins } else { Write::Unique };
-        let out = Out { dtype, dims: written.dims, index: written.index, fill, write };
-        let results = self.instruction(level, reductions, vec![out], loc)?;
-        Ok(Outcome { value: results[0], extents: Some(written.extents), first: written.first, orders: Vec::new() })
+        let mut outs = Vec::new();
+        for dtype in dtypes {
+            let fill = if written.is_whole { None } else { Some(self.padding(dtype)?) };
+            outs.push(Out { dtype, dims: written.dims.clone(), index: written.index.clone(), fill, write });
+        }
+        let level = self.yields(values, &reductions)?;
+        let values = self.instruction(level, reductions, outs, loc)?;
+        Ok(Outcome { values, extents: Some(written.extents), first: written.first, orders: Vec::new() })
     }
 
     fn new_places(&mut self, dims: &[Place]) -> Made<Written> {
@@ -321,8 +373,9 @@ impl Translation<'_, '_, '_> {
 
     // --- Arrays that are changed ------------------------------------------------------------------
 
-    fn changed_array(&mut self, dims: &[Place], summand: Summand, reduces: bool) -> Made<Outcome> {
+    fn changed_array(&mut self, dims: &[Place], summands: &[Summand], reduces: bool) -> Made<Outcome> {
         let nest = self.nest;
+        let summand = &summands[0];
         let (loc, target) = (nest.loc, &nest.target);
         let old = self.value_of(&target.name, target.loc)?;
         let array = self.known.array(&target.name).map_err(|e| at(e, target.loc))?.clone();
@@ -354,14 +407,14 @@ impl Translation<'_, '_, '_> {
             _ if matches!(summand, Summand::Product(..)) => None,
             _ => {
                 let start = Start::Existing(0, array.dtype);
-                let (_, dtype) = self.reduction(nest.reduction, &summand, Some(start), loc, nest.strict)?;
+                let (_, dtype) = self.reduction(nest.reduction, summand, Some(start), loc, nest.strict)?;
                 let wide = self.cast_value(old, dtype, loc)?;
                 Some(Start::Existing(self.arg(wide), array.dtype))
             }
         };
         let is_started = matches!(start, Some(Start::Existing(..)));
-        let (result, reductions) = self.reduced(&summand, reduces, start)?;
-        let mut result = self.finished(result)?;
+        let (results, reductions) = self.reduced(summands, reduces, start)?;
+        let mut result = self.finished(results)?[0];
         if !is_store && !is_started && !is_repeated {
             let operand = self.old_element(&target.name, old, &index, array.dtype);
             result = self.joined(operand, result, loc)?;
@@ -386,7 +439,7 @@ impl Translation<'_, '_, '_> {
             let out = Out { dtype: array.dtype, dims: known_dims, index, fill: None, write: Write::Unique };
             let results = self.instruction(level, reductions, vec![out], loc)?;
             return Ok(Outcome {
-                value: results[0],
+                values: results,
                 extents: Some(array.extents),
                 first: array.first,
                 orders: Vec::new(),
@@ -445,7 +498,7 @@ impl Translation<'_, '_, '_> {
             new = self.cast_value(new, array.dtype, loc)?;
         }
         let value = self.build.op("where", [mask, new, old]).map_err(|e| typed(e, loc))?;
-        Ok(Outcome { value, extents: Some(array.extents), first: array.first, orders: Vec::new() })
+        Ok(Outcome { values: vec![value], extents: Some(array.extents), first: array.first, orders: Vec::new() })
     }
 
     /// The old element at the position that is written.

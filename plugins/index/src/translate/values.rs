@@ -98,10 +98,11 @@ impl Translation<'_, '_, '_> {
             Term::Scalar(name) => self.scalar(name, loc),
             Term::Index(index) => self.index_value(*index, loc),
             Term::Read(access) => self.read(*access),
-            Term::Result => match self.level().result {
-                Some(result) => Ok(result),
+            Term::Result(part) => match self.level().results.get(*part) {
+                Some(result) => Ok(*result),
                 None => refuse("`_` is the result of a reduction, in its finisher", loc, ""),
             },
+            Term::Tuple(_) => refuse("a tuple is no number", loc, ""),
             Term::Local(local) => self.local(*local, loc),
             Term::Block(lets, value) => {
                 for (local, _) in lets {

@@ -17,6 +17,27 @@ fn t2_diagonals_of_new_arrays() {
 }
 
 #[test]
+fn t3_to_t6_arrays_of_arrays_and_of_tuples() {
+    let c = ("C", by2(5, 3, |i, _| i));
+    check(&one("M[i,j] := C[i][j]"), &[c.clone()], "M", c.1);
+    let e = [a(), ("E.b", a().1), ("E.c", by2(10, 3, |i, j| i * j))];
+    check(&one("O[i] := A[i]/E[i].b"), &e[..2], "O", floats(&[1.0; 10]));
+    check(&one("F[i,j] := E[i].c[j]"), &e[2..], "F", by2(10, 3, |i, j| i * j));
+    let y = ("Y", by2(10, 3, f64::powf));
+    let w = run(&one("W[i,j] := Y[i][j]"), &[y.clone()]);
+    assert_eq!(w["W"].to_array().get(&[8, 2]).map(|x| x.to_f64()), Some(729.0));
+    let v = run(&one("W[i,j] := Y[i][j]\nV[i] := flat(W)[i]^2"), &[y]);
+    assert_eq!((v["V"].shape(), v["V"].to_array().get(&[29]).map(|x| x.to_f64())), (&[30][..], Some(1e6)));
+}
+
+#[test]
+fn t15_tuples() {
+    let m = run(&one("M[i,j] := (r=i, c=j) (i in 1:3, j in 1:3)"), &[]);
+    let last = |part: &str| m[part].to_array().get(&[2, 2]);
+    assert_eq!((last("M.r"), last("M.c")), (Some(Scalar::I64(3)), Some(Scalar::I64(3))));
+}
+
+#[test]
 fn t7_sums_to_scalars() {
     check(&one("S := A[i]/2"), &[a()], "S", scalar(192.5));
     check(&one("S = A[i]/2"), &[a()], "S", scalar(192.5));
@@ -193,6 +214,17 @@ fn t107_scalars_and_traces() {
     let square = ("a", ints_of(&[5, 5], &(1..=25).collect::<Vec<_>>()));
     check("B[i] := a[i,i]", &[square.clone()], "B", ints(&[1, 7, 13, 19, 25]));
     check("b := a[i,i]", &[square], "b", int(65));
+}
+
+#[test]
+fn t108_blocks_of_matrices() {
+    let z = array(&[2, 3, 2, 2], &(0..24).map(f64::from).collect::<Vec<_>>());
+    let element = |n: usize| {
+        let (i, j, a, b) = (n / 8, n / 4 % 2, n / 2 % 2, n % 2);
+        (j * 12 + i * 4 + b * 2 + a) as f64
+    };
+    let wanted = array(&[3, 2, 2, 2], &(0..24).map(element).collect::<Vec<_>>());
+    check("t[i,j][a,b] := z[j,i][b,a]", &[("z", z)], "t", wanted);
 }
 
 #[test]

@@ -96,7 +96,14 @@ fn t74_computed_positions() {
         let near = |n: f64| [-1.0, 0.0, 1.0].map(|d| (n + d).clamp(1.0, 3.0));
         near(x).iter().flat_map(|i| near(y).map(|j| (10.0 * i + j) * 10.0)).sum()
     });
-    check(&text, &[("mat", mat)], "out", wanted);
+    check(&text, &[("mat", mat.clone())], "out", wanted);
+    let off = [("off.1", ints(&[-1, 0, 1])), ("off.2", ints(&[0, 2, -1])), ("mat", mat)];
+    let text = one("out[x,y] := { a, b = off[k]; mat[mod(x+a), mod(y+b)] } (x, y in 1:3)");
+    let wrap = |n: f64| (n - 1.0).rem_euclid(3.0) + 1.0;
+    let wanted = by2(3, 3, |x, y| {
+        [(-1.0, 0.0), (0.0, 2.0), (1.0, -1.0)].iter().map(|(a, b)| 10.0 * wrap(x + a) + wrap(y + b)).sum()
+    });
+    check(&text, &off, "out", wanted);
 }
 
 #[test]

@@ -89,8 +89,9 @@ fn x16_finishers() {
 
 #[test]
 fn x17_arrays_of_arrays() {
-    refused("y[i,j] := x[i][j]", &[b()], &["an element of an array has no positions"]);
-    refused("y[i,j] := x[i].b[j]", &[b()], &["elements have no fields"]);
+    refused("y[i,j] := x[i][j]", &[("x", b().1)], &["`x` has 1 dims and is read at 2 positions"]);
+    refused("y[i,j] := xt[i].b[j]", &[("xt.b", b().1)], &["`xt.b` has 1 dims and is read at 2 positions"]);
+    refused("y[i,j] := xt[i].b[j]", &[("xt", b().1)], &["the program has no input `xt`", "`xt.b`"]);
 }
 
 #[test]

@@ -72,6 +72,15 @@ fn f10_named_dims() {
     let text = "T[row=i, col=j] := M[i, j]\nU[i] := T[col=1, row=i]";
     check(text, &[m()], "U", floats(&[12.0, 22.0]));
     check("set dims M[row, col]\nS[i, j] := M[col=j, row=i]", &[m()], "S", m().1);
+    let zeros = ("D", by2(2, 3, |_, _| 0.0));
+    check("set dims D[row, col]\nD[col=j, row=i] = M[i, j]", &[m(), zeros.clone()], "D", m().1);
+    check(
+        "set dims D[row, col]\nD[col=1, row=i] += x[i+0]",
+        &[x(), zeros.clone()],
+        "D",
+        by2(2, 3, |i, j| if j == 2.0 { i } else { 0.0 }),
+    );
+    refused("D[col=j, row=i] = M[i, j]", &[m(), zeros], &["the dims of `D` have no names"]);
     refused("S[i, j] := M[col=j, row=i]", &[m()], &["the dims of `M` have no names", "set dims M[row, col]"]);
     refused("set dims M[row, col]\nS[i, j] := M[col=j, line=i]", &[m()], &["`M` has no dim `line`"]);
     refused("set dims M[row, col]\nS[j] := M[col=j]", &[m()], &["dim `row` has no position"]);
@@ -118,6 +127,19 @@ fn f17_explicit_ranges() {
     check("y[i] := i (i in 0..3)", &[], "y", ints(&[0, 1, 2]));
     refused("y[i] := x[i] (i in 0..2)", &[x()], &["ranges of index `i` differ", "by the range `0..2`"]);
     refused("y[i] := i (i in n)", &[("n", int(3))], &["a range is expected here"]);
+    // With a step, as NumPy's slices; in one-based programs the step is in the middle.
+    check("y[i+_] := i (i in 1:8:3)", &[], "y", ints(&[1, 4, 7]));
+    check("y[i+_] := i (i in 7:0:-3)", &[], "y", ints(&[7, 4, 1]));
+    check("y[i+_] := i (i in 0:0:2)", &[], "y", ints(&[]));
+    check("set one_based\ny[i+_] := i (i in 1:3:7)", &[], "y", ints(&[1, 4, 7]));
+    check("y[i+_] := x[i] (i in 0:n:2)", &[x(), ("n", int(3))], "y", floats(&[1.0, 3.0]));
+    check("E[i] = x[i] (i in 0:3:2)", &[x(), ("E", floats(&[0.0; 3]))], "E", floats(&[1.0, 0.0, 3.0]));
+    check("s := x[i] * sum[k in 0:3:2](x[k])", &[x()], "s", scalar(24.0));
+    check("y[i] := x[i+k] (k in 0:2:1)", &[x()], "y", floats(&[3.0, 5.0]));
+    refused("y[i] := x[i] (i in 0:3:2)", &[x()], &["this index has a step", "y[i + _]"]);
+    refused("s := x[i] (i in 0:3:0)", &[x()], &["the step of a range is 0"]);
+    refused("s := x[i] (i in 0:3:n)", &[x(), ("n", int(1))], &["the step of a range is a number"]);
+    refused("s := x[i] (i in 0:3:2) (i in 0..2)", &[x()], &["`i` has a range with a step"]);
 }
 
 #[test]
@@ -192,9 +214,73 @@ fn f32_scalars_from_outside() {
 }
 
 #[test]
-fn f33_and_f34_elements_are_numbers() {
-    refused("y[i] := (x[i], i)", &[x()], &["elements are numbers", "a statement for each part"]);
-    refused("y[i] := x[i].re", &[x()], &["elements have no fields"]);
+fn f33_tuples_are_an_array_for_each_part() {
+    let text = "M[i,j] := (r=i, c=x[j])";
+    check(&format!("{text} (i in 0..2)"), &[x()], "M.r", ints_of(&[2, 3], &[0, 0, 0, 1, 1, 1]));
+    check(&format!("{text} (i in 0..2)"), &[x()], "M.c", array(&[2, 3], &[1.0, 2.0, 3.0, 1.0, 2.0, 3.0]));
+    check("P[i] := (x[i], (i, 2i))\ny[i] := P[i].0 + P[i].2", &[x()], "y", floats(&[1.0, 4.0, 7.0]));
+    check("p[i] := (a=i, b=x[i])\ny[i] := { a, b = p[i]; a + b }", &[x()], "y", floats(&[1.0, 3.0, 5.0]));
+    check("y[i] := { a, b = (x[i], 2); a^b }", &[x()], "y", floats(&[1.0, 4.0, 9.0]));
+    refused("p[i] := (i, x[i])\ny[i] := p[i] + 1", &[x()], &["the elements of `p` are tuples", "`p[...].1`"]);
+    refused("y[i] = (x[i], i)", &[x(), ("y", x().1)], &["the parts of a tuple are new arrays"]);
+    refused("y[i] := 2 * (x[i], i)", &[x()], &["a tuple is no number"]);
+    refused("y[i] := { a, b = p[i]; a }", &[("p.0", x().1)], &["`p.1` is not given"]);
+    refused("y[i] := { a, b = (i, i, x[i]); a }", &[x()], &["the tuple has 3 parts, and there are 2 names"]);
+}
+
+#[test]
+fn f33_reductions_of_tuples() {
+    let m = ("M", array(&[3, 3], &[4.0, 1.0, 7.0, 2.0, 1.0, 9.0, 2.0, 8.0, 9.0]));
+    let least = "(min) m[j] := (M[i,j], i)";
+    check(least, &[m.clone()], "m.0", floats(&[2.0, 1.0, 7.0]));
+    check(least, &[m.clone()], "m.1", ints(&[1, 0, 0]));
+    check(&format!("{least} |> _.1"), &[m.clone()], "m", ints(&[1, 0, 0]));
+    check("(max) m[j] := (M[i,j], i) |> _.1", &[m.clone()], "m", ints(&[0, 2, 2]));
+    check("(argmax) m[j] := (M[i,j], i) |> _.1", &[m.clone()], "m", ints(&[0, 2, 1]));
+    check("(argmin) m := (M[i,j], 3i + j) |> _.1", &[m.clone()], "m", int(1));
+    let place = "(min) m := (M[i,j], (i, j)) |> (i=_.1, j=_.2) init=(100, 0, 0)";
+    check(place, &[m.clone()], "m.i", int(0));
+    check(place, &[m.clone()], "m.j", int(1));
+    // Not a number is beyond all numbers.
+    let nan = ("x", floats(&[2.0, f64::NAN, 1.0]));
+    check("(min) m := (x[i], 0.5, i) |> _.2", &[nan.clone()], "m", int(1));
+    check("(min) m := (0.5, x[i], i) |> _.2", &[nan], "m", int(1));
+    // Other reductions are part by part.
+    let moments = "m[i] := (M[i,j], M[i,j]^2)";
+    check(moments, &[m.clone()], "m.0", floats(&[12.0, 12.0, 19.0]));
+    check(moments, &[m.clone()], "m.1", floats(&[66.0, 86.0, 149.0]));
+    check(
+        "v[i] := (M[i,j], M[i,j]^2) |> _.1 / 3 - (_.0 / 3)^2",
+        &[m.clone()],
+        "v",
+        floats(&[6.0, 12.666_666_666_666_66, 9.555_555_555_555_56]),
+    );
+    refused("(hypot) m[i] := (M[i,j], j) init=(0, 0)", &[m.clone()], &["`hypot` is a function of numbers"]);
+    refused("(argmax) m[i] := M[i,j]", &[m.clone()], &["reduce a value and its position"]);
+    refused("(argmax) m[i] := (M[i,j], M[i,j])", &[m.clone()], &["the position is f64"]);
+    refused("(min) m[i] := (M[i,j], j) init=0", &[m.clone()], &["the initial value has 1 parts"]);
+    refused("(min) m[i] := (M[i,j], j) |> _", &[m.clone()], &["the result of the reduction is a tuple", "`_.1`"]);
+    refused("(min) m[i] := (M[i,j], j) |> _.2", &[m], &["there is no part `2`"]);
+}
+
+#[test]
+fn f34_elements_with_positions_and_fields() {
+    let c = ("C", by2(2, 3, |i, j| 10.0 * i + j));
+    check("y[i,j] := C[i][j]", &[c.clone()], "y", c.1.clone());
+    check("y[i][j] := C[i][j]", &[c.clone()], "y", c.1.clone());
+    let fields = [("E.b", floats(&[1.0, 2.0])), ("E.c", c.1)];
+    check("y[i,j] := E[i].b * E[i].c[j]", &fields, "y", by2(2, 3, |i, j| i * (10.0 * i + j)));
+    check("s := p.x + p.y", &[("p.x", int(1)), ("p.y", int(2))], "s", int(3));
+    refused("y[i,j] := C[i][j]", &[("C", x().1)], &["`C` has 1 dims and is read at 2 positions"]);
+    let xs = ("xs", by2(2, 2, |r, c| r + c));
+    check(
+        "y[r,c] := (sqrt, abs)[r](xs[r,c])",
+        &[xs.clone()],
+        "y",
+        array(&[2, 2], &[2f64.sqrt(), 3f64.sqrt(), 3.0, 4.0]),
+    );
+    refused("y[r,c] := (sqrt, abs, exp)[r](xs[r,c])", &[xs.clone()], &["ranges of index `r` differ"]);
+    refused("y[r,c] := (sqrt, hypot)[r](xs[r,c])", &[xs], &["`hypot` has 2 arguments"]);
 }
 
 #[test]
