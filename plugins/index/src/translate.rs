@@ -9,6 +9,7 @@
 
 mod axes;
 mod factored;
+mod hoist;
 mod level;
 mod positions;
 mod products;
@@ -87,8 +88,18 @@ pub(crate) fn translate(
             }
         });
     });
-    let mut translation =
-        Translation { build, values, nest, ranges, known, definitions, args: Vec::new(), levels: Vec::new(), text };
+    let mut translation = Translation {
+        build,
+        values,
+        nest,
+        ranges,
+        known,
+        definitions,
+        args: Vec::new(),
+        levels: Vec::new(),
+        stored: Vec::new(),
+        text,
+    };
     translation.statement()
 }
 
@@ -105,6 +116,8 @@ struct Translation<'a, 'b, 'm> {
     args: Vec<Value>,
     /// The expression under construction, and those nested in it.
     levels: Vec<Level>,
+    /// The parts of the body that are in arrays, and the indices of these.
+    stored: Vec<(&'a Node, Value, Vec<usize>)>,
     /// The text of the program.
     text: &'a str,
 }

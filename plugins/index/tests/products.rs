@@ -12,6 +12,13 @@ fn lowered(text: &str) -> String {
     statements.lower(&statements.symbolic_types()).unwrap_or_else(|e| panic!("{text}\n{e}")).module.to_string()
 }
 
+/// The function of a program for these arrays.
+fn lowered_for(text: &str, args: &[Named]) -> String {
+    let statements = Statements::parse(text).expect("valid");
+    let values = args.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
+    statements.lower_for(&values).unwrap_or_else(|e| panic!("{text}\n{e}")).module.to_string()
+}
+
 /// The order of axes, as the explanation of a program shows it.
 fn axes(text: &str, args: &[Named]) -> String {
     let explained = explained(text, args);
@@ -61,8 +68,12 @@ fn the_last_axis_reads_adjacent_elements() {
     let vector = ("v", floats(&[0.5; 40]));
     assert_eq!(axes("y[i] := x[i,j] * v[j]", &[x.clone(), vector.clone()]), "i, j (reduced)");
     // Reduced indices change places, too, unless the order of the sum is stated.
-    assert_eq!(axes("s := v[j] * x[k,j] * x[k,0]", &[x.clone(), vector.clone()]), "k (reduced), j (reduced)");
-    assert_eq!(axes("s := v[j] * x[k,j] * x[k,0] strict", &[x, vector]), "j (reduced), k (reduced)");
+    // Rows that are not one row of all arrays are reduced first.
+    let (text, args) = ("s := v[j] * x[k,j] * x[k,0]", [x.clone(), vector]);
+    assert!(explained(text, &args).contains("rows along j are reduced first"), "{}", explained(text, &args));
+    assert_eq!(axes(text, &args), "k (reduced)");
+    assert_eq!(axes(&format!("{text} strict"), &args), "j (reduced), k (reduced)");
+    assert_eq!(axes("s := x[i,j]", &[x]), "i (reduced), j (reduced)");
 }
 
 #[test]
@@ -174,6 +185,95 @@ fn products_are_rounded_once_unless_strict() {
     let first = |text: &str| run(text, &args)["C"].to_array().get(&[0, 0]).expect("inside").to_f64();
     assert_eq!(first("C[i,k] := A[i,j] * B[j,k]"), e * e);
     assert_eq!(first("C[i,k] := A[i,j] * B[j,k] strict"), 0.0);
+}
+
+#[test]
+fn costly_parts_are_computed_once() {
+    // `exp` of a vector is computed for each of its elements, not for each point.
+    let args = [("x", floats(&[0.5; 40])), ("y", floats(&[0.25; 30]))];
+    let function = lowered_for("C[i,j] := x[j] * exp(y[i]) + exp(x[j])", &args);
+    assert_eq!(function.matches("arrayexpr").count(), 2, "{function}");
+    let wanted = by2(30, 40, |_, _| 0.5 * 0.25f64.exp() + 0.5f64.exp());
+    check("C[i,j] := x[j] * exp(y[i]) + exp(x[j])", &args, "C", wanted.clone());
+    check("C[i,j] := { e = exp(x[j]); x[j] * exp(y[i]) + e } strict", &args, "C", wanted);
+    // A short loop, and a cheap part, stay as they are.
+    assert_eq!(
+        lowered_for("C[i,j] := exp(x[j]) * y[i]", &[("x", floats(&[0.5; 40])), ("y", floats(&[1.0; 4]))])
+            .matches("arrayexpr")
+            .count(),
+        1
+    );
+    assert_eq!(lowered_for("C[i,j] := (x[j] + 1) * y[i]", &args).matches("arrayexpr").count(), 1);
+    // An empty loop computes nothing, so a part that fails does not fail.
+    let none = [("n", ints(&[1; 30])), ("d", ints(&[0; 30])), ("e", ints(&[]))];
+    check("C[i,j] := n[j] // d[j] * e[i]", &none, "C", crate::support::ints_of(&[0, 30], &[]));
+}
+
+#[test]
+fn factors_are_packed_for_rows() {
+    let at = |m: &Datum, index: &[usize]| m.to_array().get(index).expect("inside").to_f64();
+    let a = crate::support::array(&[9, 12, 20], &(0..2160).map(|n| f64::from(n % 17) - 7.5).collect::<Vec<_>>());
+    let b = matrix(20, 9);
+    let args = [("a", a.clone()), ("b", b.clone())];
+    let text = "D[k,n] := a[k,n,c] * b[c,k]";
+    let function = lowered_for(text, &args);
+    assert!(function.contains("[k: 9, c: 20] (b = %b[c, k])"), "{function}");
+    let wanted = by2(9, 12, |k, n| {
+        let (k, n) = (k as usize - 1, n as usize - 1);
+        (0..20).map(|c| at(&a, &[k, n, c]) * at(&b, &[c, k])).sum()
+    });
+    check(text, &args, "D", wanted.clone());
+    check(&format!("{text} strict"), &args, "D", wanted);
+}
+
+#[test]
+fn rows_that_are_apart_are_reduced_first() {
+    let (x, y) = (matrix(40, 30), matrix(30, 40));
+    let at = |m: &Datum, i: usize, j: usize| m.to_array().get(&[i, j]).expect("inside").to_f64();
+    let terms: Vec<f64> = (0..1200).map(|n| at(&x, n / 30, n % 30) * at(&y, n % 30, n / 30)).collect();
+    let args = [("X", x), ("Y", y)];
+    let text = "s := X[i,j] * Y[j,i]";
+    assert!(explained(text, &args).contains("rows along i are reduced first"));
+    check(text, &args, "s", Datum::from(Scalar::F64(terms.iter().sum())));
+    check(&format!("{text} init=2"), &args, "s", Datum::from(Scalar::F64(2.0 + terms.iter().sum::<f64>())));
+    check("s := X[i,j] * Y[j,i] |> sqrt", &args, "s", Datum::from(Scalar::F64(terms.iter().sum::<f64>().sqrt())));
+    let most = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    check("(max) s := X[i,j] * Y[j,i]", &args, "s", Datum::from(Scalar::F64(most)));
+    check("(|) s := X[i,j] > Y[j,i] + 5", &args, "s", Datum::from(Scalar::Bool(false)));
+    let wanted = terms.iter().fold(0.0, |sum, x| sum + x);
+    let strict = run("s := X[i,j] * Y[j,i] strict", &args);
+    assert_eq!(strict["s"].as_scalar(), Some(Scalar::F64(wanted)));
+}
+
+#[test]
+fn results_are_permuted_behind_the_loops() {
+    let text = "C[i,k,b] := A[i,j,b] * B[b,k,j]";
+    let array = |shape: &[usize]| {
+        let count: usize = shape.iter().product();
+        crate::support::array(shape, &(0..count).map(|n| ((n * 5) % 13) as f64 - 6.0).collect::<Vec<_>>())
+    };
+    let (a, b) = (array(&[12, 30, 20]), array(&[20, 24, 30]));
+    let at = |m: &Datum, index: &[usize]| m.to_array().get(index).expect("inside").to_f64();
+    let element = |n: usize| {
+        let (i, k, batch) = (n / 480, n / 20 % 24, n % 20);
+        (0..30).map(|j| at(&a, &[i, j, batch]) * at(&b, &[batch, k, j])).sum::<f64>()
+    };
+    let wanted = crate::support::array(&[12, 24, 20], &(0..5760).map(element).collect::<Vec<_>>());
+    let args = [("A", a.clone()), ("B", b.clone())];
+    assert!(axes(text, &args).starts_with("i, b, j (reduced), k;"), "{}", axes(text, &args));
+    check(text, &args, "C", wanted.clone());
+    check(&format!("{text} strict"), &args, "C", wanted);
+}
+
+#[test]
+fn squares_are_products() {
+    let args = [("x", matrix(30, 20))];
+    let text = lowered_for("y[j] := x[i,j]^2", &args);
+    assert!(text.contains("yield x, x") && text.contains("dot"), "{text}");
+    assert!(lowered_for("y[i,j] := x[i,j]^2", &args).contains("mul x, x"));
+    assert!(lowered_for("y[i,j] := x[i,j]^3", &args).contains("power"));
+    let z = Array::from_fn(DType::C128, &[2], |_| Scalar::C128(Complex64::new(1.0, 2.0))).expect("memory");
+    assert!(lowered_for("y[i] := z[i]^2", &[("z", z.into())]).contains("power"));
 }
 
 #[test]

@@ -19,12 +19,18 @@ use rewright::expr::AxisKind;
 const LANES: f64 = 8.0;
 /// The cost of reading elements that are apart, one by one.
 const SCATTERED: f64 = 8.0;
-/// The cost of an element that a contraction copies, so that it is adjacent, and then reads for many rows.
-const STAGED: f64 = 2.0;
+/// The cost of writing an element apart from the one before, and that of copying it from an array where it is
+/// adjacent.
+pub(super) const DISPERSED: f64 = 512.0;
+pub(super) const COPIED: f64 = 64.0;
+/// The cost of reading a copy of elements that are apart, beside that of copying them once for all rows, and of
+/// reading the elements of a row that are apart along the reduce axis.
+const STAGED: f64 = 0.25;
+const ASIDE: f64 = 0.1;
 /// The rows of a contraction that share a load.
 const ROWS: f64 = 4.0;
 /// The cost of combining the lanes of a row.
-const HORIZONTAL: f64 = 16.0;
+const HORIZONTAL: f64 = 100.0;
 /// The extent of an index whose extent is not known.
 const UNKNOWN: f64 = 64.0;
 
@@ -46,6 +52,8 @@ pub(super) type Steps = Vec<Step>;
 pub(super) struct Accesses {
     pub reads: Vec<Steps>,
     pub write: Steps,
+    /// The cost of an element that is written apart from the one before.
+    pub dispersed: f64,
 }
 
 /// The indices of an expression, as axes.
@@ -66,6 +74,9 @@ impl AxisOrder {
         let last = self.indices.last().filter(|index| !self.reduced.contains(index))?;
         (!self.reduced.is_empty()).then_some(*last)
     }
+    pub(super) fn has_reduced(&self) -> bool {
+        !self.reduced.is_empty()
+    }
     pub(super) fn is_reduced(&self, index: usize) -> bool {
         self.reduced.contains(&index)
     }
@@ -83,19 +94,27 @@ pub(super) struct Freedom {
 impl Translation<'_, '_, '_> {
     /// The steps of the reads of a node.
     pub(super) fn reads_of(&self, node: &Node, found: &mut Vec<Steps>) {
-        let mut locals = Vec::new();
-        node.walk(&mut |node| match &node.term {
+        let mut add = |steps: Steps| {
+            if !found.contains(&steps) {
+                found.push(steps);
+            }
+        };
+        if let Some((_, _, indices)) = self.stored_node(node) {
+            return add(self.steps_of_array(indices));
+        }
+        match &node.term {
             Term::Read(access) if matches!(self.nest.accesses[*access].source, Source::Array(_)) => {
-                let steps = self.steps(*access);
-                if !found.contains(&steps) {
-                    found.push(steps);
+                add(self.steps(*access));
+            }
+            Term::Local(local) => {
+                if let Some(definition) = self.definitions.get(local) {
+                    self.reads_of(definition, found);
                 }
             }
-            Term::Local(local) => locals.extend(self.definitions.get(local)),
+            Term::Apply(_, args) => args.iter().for_each(|arg| self.reads_of(arg, found)),
+            Term::Tuple(parts) => parts.iter().for_each(|(_, part)| self.reads_of(part, found)),
+            Term::Block(_, body) | Term::Reduce(_, _, body) => self.reads_of(body, found),
             _ => {}
-        });
-        for definition in locals {
-            self.reads_of(definition, found);
         }
     }
 
@@ -170,7 +189,7 @@ impl Translation<'_, '_, '_> {
     }
 
     /// The extent of an index, if it is known.
-    fn extent(&self, index: usize) -> Option<f64> {
+    pub(super) fn extent(&self, index: usize) -> Option<f64> {
         let range = &self.ranges.indices[index];
         let extent = sub(&range.hi, &range.lo).ok()?.as_constant()?.saturating_add(1);
         Some(extent.max(0) as f64)
@@ -208,32 +227,38 @@ impl Translation<'_, '_, '_> {
         let own = extent(&innermost);
         let unused = (own / LANES).ceil() * LANES / own;
         let is_column = parallel.contains(&innermost);
-        let (mut loads, mut contracts) = (0.0, false);
+        let moves = |steps: &Steps| reduced.iter().any(|index| steps[*index] != Step::None);
+        // Rows of the result along this index use the same elements, which differ along the last axis.
+        let is_row = |index: &&usize| {
+            let shares = |steps: &Steps| steps[innermost] != Step::None && steps[**index] == Step::None && moves(steps);
+            is_column && **index != innermost && extent(index) > 1.0 && accesses.reads.iter().any(shares)
+        };
+        let row = parallel.iter().rev().find(is_row);
+        let mut loads = 0.0;
         for steps in &accesses.reads {
-            // Rows of the result that use the same elements, which differ along the last axis and a reduce axis.
-            let rows: f64 = parallel
-                .iter()
-                .filter(|index| **index != innermost && steps[**index] == Step::None)
-                .map(extent)
-                .product();
-            let is_shared = is_column && rows > 1.0 && reduced.iter().any(|index| steps[*index] != Step::None);
-            let load = match steps[innermost] {
-                Step::None => continue,
-                Step::One => 1.0,
-                Step::Far if is_shared => STAGED,
-                Step::Far => SCATTERED,
+            let shared = row.filter(|row| steps[**row] == Step::None && moves(steps)).map(extent);
+            loads += match (steps[innermost], shared) {
+                (Step::None, _) if is_column && reduced.last().is_some_and(|index| steps[*index] == Step::Far) => ASIDE,
+                (Step::None, _) => 0.0,
+                (Step::One, None) => 1.0,
+                (Step::One, Some(rows)) => 1.0 / ROWS.min(rows),
+                (Step::Far, Some(rows)) => 1.0 / ROWS.min(rows) + STAGED + SCATTERED / rows,
+                // Elements of rows that are read several times are packed.
+                (Step::Far, None) if !is_column => {
+                    let times: f64 = parallel.iter().filter(|index| steps[**index] == Step::None).map(extent).product();
+                    (1.0 + SCATTERED / times).min(SCATTERED)
+                }
+                (Step::Far, None) => SCATTERED,
             };
-            contracts |= is_shared;
-            loads += if is_shared { load / ROWS.min(rows) } else { load };
         }
         let points: f64 = reduced.iter().map(extent).product();
         let store = match accesses.write[innermost] {
             _ if !is_column => HORIZONTAL / own,
-            Step::Far => SCATTERED / points,
+            Step::Far => accesses.dispersed / points,
             _ => 1.0 / points,
         };
         // Totals of columns are in memory, unless several rows are computed at once.
-        let totals = if is_column && !contracts { 1.0 } else { 0.0 };
+        let totals = if is_column && row.is_none() { 1.0 } else { 0.0 };
         (1.0 + loads + totals) * unused + store
     }
 

@@ -1,14 +1,13 @@
 //! Products of factors in contraction order: intermediate arrays of pairs, and the last pair in the body.
 
-use super::axes::{Accesses, AxisOrder, Freedom};
-use super::positions::dim;
+use super::axes::AxisOrder;
 use super::products::{Part, flatten};
-use super::{Made, Translation, refuse};
+use super::{Made, Translation};
 use crate::contraction::{ContractionOrder, Factors, Indices, Tree};
 use crate::known::sub;
 use crate::nest::{Node, Reducer, Role};
 use rewright::DType;
-use rewright::expr::{Affine, IndexExpr, Monoid, Out, Write};
+use rewright::expr::Monoid;
 
 /// The semiring of a reduction: the op that it distributes over.
 fn product_of(reducer: Reducer) -> Option<&'static str> {
@@ -27,7 +26,6 @@ pub(super) struct Factored<'a> {
     sets: Vec<Indices>,
     result: Indices,
     extents: Vec<f64>,
-    dtype: DType,
     pub order: ContractionOrder,
 }
 
@@ -71,7 +69,7 @@ impl<'a> Translation<'a, '_, '_> {
             _ => false,
         };
         let is_free = !nest.strict && (dtype.is_float() || dtype.is_complex());
-        (is_exact || is_free).then_some(Factored { op, nodes, sets, result, extents, dtype, order })
+        (is_exact || is_free).then_some(Factored { op, nodes, sets, result, extents, order })
     }
 
     /// The dtype of all factors, if it is one.
@@ -95,16 +93,13 @@ impl<'a> Translation<'a, '_, '_> {
     /// Makes the intermediate arrays. Returns the last pair, and the reduced indices that are left to it.
     pub(super) fn contract(&mut self, factored: &Factored<'a>) -> Made<(Vec<Part<'a>>, Vec<usize>)> {
         let factors = Factors { factors: &factored.sets, result: factored.result, extents: &factored.extents };
-        let (levels, args) = (std::mem::take(&mut self.levels), std::mem::take(&mut self.args));
-        let made = match &factored.order.tree {
+        let parts = match &factored.order.tree {
             Tree::Pair(parts) => [&parts.0, &parts.1]
                 .map(|tree| self.part(tree, factored, &factors))
                 .into_iter()
-                .collect::<Made<Vec<_>>>(),
-            Tree::Factor(n) => Ok(vec![Part::Written(factored.nodes[*n])]),
+                .collect::<Made<Vec<_>>>()?,
+            Tree::Factor(n) => vec![Part::Written(factored.nodes[*n])],
         };
-        (self.levels, self.args) = (levels, args);
-        let parts = made?;
         let left = parts.iter().fold(0, |set, part| set | self.set_of(part));
         let reduced = members(left & !factored.result).collect();
         Ok((parts, reduced))
@@ -125,33 +120,7 @@ impl<'a> Translation<'a, '_, '_> {
         };
         let all = parts.iter().fold(0, |set, part| set | self.set_of(part));
         let (parallel, reduced): (Vec<usize>, Vec<usize>) = (members(kept).collect(), members(all & !kept).collect());
-        let loc = self.nest.loc;
-        let accesses = Accesses { reads: self.reads_of_parts(&parts), write: self.steps_of_array(&parallel) };
-        let axes = self.axis_order(&parallel, &reduced, Freedom { parallel: true, reduced: true }, &accesses);
-        let level = self.open_level(&axes, loc)?;
-        let place = |index: &usize| level.indices.get(index).map_or(0, |(axis, _)| *axis as usize);
-        let places: Vec<usize> = parallel.iter().map(place).collect();
-        let dims = places.iter().map(|axis| dim(&level.axes[*axis].hi.clone().unwrap_or_default())).collect();
-        self.levels = vec![level];
-        self.args.clear();
-        let summand = self.summand(factored.op, &parts, axes.column(), loc)?;
-        let (values, dtype, reductions) = match reduced.is_empty() {
-            true => {
-                let item = self.cast(summand.item(), factored.dtype, loc)?;
-                (vec![self.strong(item, loc)?.0], factored.dtype, Vec::new())
-            }
-            false => {
-                let (reduction, dtype) = self.reduction(self.nest.reduction, &summand, None, loc, self.nest.strict)?;
-                (self.yielded(&summand, dtype, loc)?, dtype, vec![reduction])
-            }
-        };
-        let index = places.iter().map(|axis| IndexExpr::Affine(Affine::axis(*axis as u32))).collect();
-        let out = Out { dtype, dims, index, fill: None, write: Write::Unique };
-        let Some(mut level) = self.levels.pop() else { return refuse("no expression", loc, "") };
-        level.body.yields = values;
-        level.finish_sum(&reductions);
-        let results = self.instruction(level, reductions, vec![out], loc)?;
-        Ok(Part::Stored(results[0], parallel))
+        self.intermediate(factored.op, &parts, parallel, reduced, self.nest.loc)
     }
 
     /// The explanation of a contraction order.

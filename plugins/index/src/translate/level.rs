@@ -34,12 +34,19 @@ pub(super) struct Level {
 }
 
 impl Level {
-    /// Adds an axis of an index, from `lo` up to `hi` without it. A parallel axis begins at 0.
+    /// Adds an axis of an index: a parallel one from 0 up to `hi` without it, where `lo` is the first value of
+    /// the index, a reduce axis from `lo`. If `lo` is known, this axis begins at 0, too.
     pub fn axis(&mut self, index: usize, name: &str, lo: SymExpr, hi: SymExpr, kind: AxisKind) {
         let number = (self.outer_axes + self.axes.len()) as u32;
-        let (lo, added) = match kind {
-            AxisKind::Parallel => (SymExpr::default(), lo),
-            AxisKind::Reduce | AxisKind::Scan { .. } => (lo, SymExpr::default()),
+        let moved = lo.as_constant().and_then(|first| hi.constant.checked_sub(first));
+        let (lo, hi, added) = match (kind, moved) {
+            (AxisKind::Parallel, _) => (SymExpr::default(), hi, lo),
+            (_, Some(constant)) => {
+                let mut end = hi;
+                end.constant = constant;
+                (SymExpr::default(), end, lo)
+            }
+            _ => (lo, hi, SymExpr::default()),
         };
         self.axes.push(Axis { name: Name::new(name), lo, hi: Some(hi), kind });
         self.indices.insert(index, (number, added));

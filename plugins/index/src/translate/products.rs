@@ -4,13 +4,14 @@
 //! computed side by side, each product is added by a fused multiply-add. Several factors become two: those that
 //! differ along the last axis, and the others, whose product is computed once for a row.
 
-use super::axes::Steps;
+use super::axes::{Accesses, AxisOrder, DISPERSED, Freedom, Steps};
 use super::level::Item;
+use super::positions::dim;
 use super::{Made, Translation, at, refuse};
 use crate::known::sub;
 use crate::nest::{Function, Node, Reducer, Term};
-use rewright::expr::{Affine, BodyRef, Index, IndexExpr, Mode, Monoid, Operand, Source, SymExpr};
-use rewright::{DType, Loc, Value};
+use rewright::expr::{Affine, BodyRef, Index, IndexExpr, Mode, Monoid, Operand, Out, Source, SymExpr, Write};
+use rewright::{DType, Literal, Loc, Value};
 
 /// A factor: as it is written, or in an intermediate array over some indices.
 #[derive(Clone)]
@@ -63,14 +64,19 @@ impl<'a> Translation<'a, '_, '_> {
     /// The product of factors in the innermost expression: two factors if totals of adjacent points along
     /// `column` are computed side by side, and products of numbers with this dtype may be rounded once.
     pub(super) fn summand(&mut self, op: &str, parts: &[Part<'a>], column: Option<usize>, loc: Loc) -> Made<Summand> {
+        let is_sum = self.nest.reduction == Reducer::Builtin(Monoid::Sum) && op == "mul" && !self.nest.strict;
+        if let (true, Some(_), [Part::Written(node)]) = (is_sum, column, parts)
+            && let Some(square) = self.square(node)?
+        {
+            return Ok(square);
+        }
         let mut items = Vec::new();
         for part in parts {
             items.push(match part {
                 Part::Written(node) => self.node(node)?,
-                Part::Stored(value, indices) => self.stored(*value, indices, loc)?,
+                Part::Stored(value, indices) => self.stored_element(*value, indices, loc)?,
             });
         }
-        let is_sum = self.nest.reduction == Reducer::Builtin(Monoid::Sum) && op == "mul" && !self.nest.strict;
         if let (true, Some(column)) = (is_sum, column)
             && let Some(factors) = self.two_factors(parts, &items, column, loc)?
         {
@@ -78,6 +84,18 @@ impl<'a> Translation<'a, '_, '_> {
         }
         let product = items.into_iter().map(Ok).reduce(|left, right| self.core(op, &[left?, right?], loc));
         product.map_or_else(|| refuse("no factors", loc, ""), |item| item.map(Summand::One))
+    }
+
+    /// The two factors of a square of floats.
+    fn square(&mut self, node: &'a Node) -> Made<Option<Summand>> {
+        let Term::Apply(Function::Op(op), args) = &node.term else { return Ok(None) };
+        let is_square = matches!(args.last().map(|arg| &arg.term), Some(Term::Literal(Literal::Int(2))));
+        if op.name != "power" || !is_square || self.stored_node(node).is_some() {
+            return Ok(None);
+        }
+        let item = self.node(&args[0])?;
+        let dtype = self.dtype(item, node.loc)?;
+        Ok(dtype.is_float().then_some(Summand::Product([item, item], dtype)))
     }
 
     /// Two factors with the product of all, if it is one of floats or complex numbers.
@@ -124,6 +142,66 @@ impl<'a> Translation<'a, '_, '_> {
         }
     }
 
+    /// The product of factors over some indices, summed over others, in an array of its own.
+    pub(super) fn intermediate(
+        &mut self,
+        op: &str,
+        parts: &[Part<'a>],
+        parallel: Vec<usize>,
+        reduced: Vec<usize>,
+        loc: Loc,
+    ) -> Made<Part<'a>> {
+        let write = self.steps_of_array(&parallel);
+        let order = |this: &Self| {
+            let accesses = Accesses { reads: this.reads_of_parts(parts), write: write.clone(), dispersed: DISPERSED };
+            this.axis_order(&parallel, &reduced, Freedom { parallel: true, reduced: !this.nest.strict }, &accesses)
+        };
+        let axes = order(self);
+        for part in parts {
+            if let Part::Written(node) = part {
+                self.hoist(&axes, node)?;
+            }
+        }
+        let axes = order(self);
+        let (levels, args) = (std::mem::take(&mut self.levels), std::mem::take(&mut self.args));
+        let made = self.product_array(op, parts, &axes, &parallel, loc);
+        (self.levels, self.args) = (levels, args);
+        Ok(Part::Stored(made?, parallel))
+    }
+
+    /// The instruction of an intermediate array.
+    fn product_array(
+        &mut self,
+        op: &str,
+        parts: &[Part<'a>],
+        axes: &AxisOrder,
+        parallel: &[usize],
+        loc: Loc,
+    ) -> Made<Value> {
+        let level = self.open_level(axes, loc)?;
+        let place = |index: &usize| level.indices.get(index).map_or(0, |(axis, _)| *axis as usize);
+        let places: Vec<usize> = parallel.iter().map(place).collect();
+        let dims = places.iter().map(|axis| dim(&level.axes[*axis].hi.clone().unwrap_or_default())).collect();
+        self.levels.push(level);
+        let summand = self.summand(op, parts, axes.column(), loc)?;
+        let (values, dtype, reductions) = match axes.has_reduced() {
+            false => {
+                let (value, dtype) = self.strong(summand.item(), loc)?;
+                (vec![value], dtype, Vec::new())
+            }
+            true => {
+                let (reduction, dtype) = self.reduction(self.nest.reduction, &summand, None, loc, self.nest.strict)?;
+                (self.yielded(&summand, dtype, loc)?, dtype, vec![reduction])
+            }
+        };
+        let index = places.iter().map(|axis| IndexExpr::Affine(Affine::axis(*axis as u32))).collect();
+        let out = Out { dtype, dims, index, fill: None, write: Write::Unique };
+        let Some(mut level) = self.levels.pop() else { return refuse("no expression", loc, "") };
+        level.body.yields = values;
+        level.finish_sum(&reductions);
+        Ok(self.instruction(level, reductions, vec![out], loc)?[0])
+    }
+
     /// The dtype of a summand.
     pub(super) fn dtype_of(&self, summand: &Summand, loc: Loc) -> Made<DType> {
         match summand {
@@ -146,7 +224,7 @@ impl<'a> Translation<'a, '_, '_> {
     }
 
     /// An element of an intermediate array, whose axes begin at 0.
-    fn stored(&mut self, value: Value, indices: &[usize], loc: Loc) -> Made<Item> {
+    pub(super) fn stored_element(&mut self, value: Value, indices: &[usize], loc: Loc) -> Made<Item> {
         let mut index = Vec::new();
         for &own in indices {
             let (axis, added): (u32, SymExpr) = self.axis_of(own, loc)?;

@@ -1,6 +1,6 @@
 //! Results: new arrays, scalars, and arrays that are changed.
 
-use super::axes::{Accesses, AxisOrder, Freedom};
+use super::axes::{Accesses, AxisOrder, COPIED, DISPERSED, Freedom};
 use super::level::{Item, Level};
 use super::positions::dim;
 use super::products::{Part, Summand, flatten};
@@ -10,7 +10,9 @@ use crate::known::{plus, sub};
 use crate::nest::{Along, Boundary, Reducer, Role, Write as Place};
 use crate::syntax::Assign;
 use crate::write_map::{self, WriteMap};
-use rewright::expr::{Affine, BodyRef, IndexExpr, Monoid, Operand, Out, Reduction, Source, SymExpr, Write};
+use rewright::expr::{
+    Affine, AxisKind, BodyRef, Index, IndexExpr, Mode, Monoid, Operand, Out, Reduction, Source, SymExpr, Write,
+};
 use rewright::{Attr, Attrs, DType, Dim, Loc, Scalar, Value};
 
 /// The result of a statement as the expression writes it.
@@ -25,7 +27,23 @@ struct Written {
     is_repeated: bool,
 }
 
-impl Translation<'_, '_, '_> {
+/// The dims of a result in the order of their axes, if the last axis is parallel and is not the last dim.
+fn in_order_of_axes(level: &Level, index: &[IndexExpr]) -> Option<Vec<usize>> {
+    let axis = |expr: &IndexExpr| match expr {
+        IndexExpr::Affine(form) => form.axes().first().map(|(axis, _)| *axis as usize),
+        _ => None,
+    };
+    let axes: Vec<usize> = index.iter().map(axis).collect::<Option<_>>()?;
+    let last = level.axes.len().checked_sub(1).filter(|last| level.axes[*last].kind == AxisKind::Parallel)?;
+    if *axes.last()? == last {
+        return None;
+    }
+    let mut order: Vec<usize> = (0..axes.len()).collect();
+    order.sort_by_key(|dim| axes[*dim]);
+    Some(order)
+}
+
+impl<'a> Translation<'a, '_, '_> {
     pub(super) fn statement(&mut self) -> Made<Outcome> {
         let nest = self.nest;
         let loc = nest.loc;
@@ -33,7 +51,7 @@ impl Translation<'_, '_, '_> {
         let mut orders: Vec<String> = factored.iter().map(|factored| self.shown_order(factored, self.text)).collect();
         let of = |role: Role| (0..nest.indices.len()).filter(|index| nest.indices[*index].role == role).collect();
         let (parallel, mut reduced): (Vec<usize>, Vec<usize>) = (of(Role::Parallel), of(Role::Reduced));
-        let (op, parts) = match &factored {
+        let (op, mut parts) = match &factored {
             Some(factored) => {
                 let (parts, left) = self.contract(factored)?;
                 reduced.retain(|index| left.contains(index));
@@ -46,16 +64,37 @@ impl Translation<'_, '_, '_> {
             }
         };
         let reduces = !reduced.is_empty();
-        let accesses = Accesses { reads: self.reads_of_parts(&parts), write: self.steps_of_target() };
-        let axes = self.axis_order(&parallel, &reduced, self.freedom(), &accesses);
+        let (freedom, write) = (self.freedom(), self.steps_of_target());
+        let is_new = nest.target.assign == Assign::New && freedom.parallel;
+        let dispersed = if is_new { COPIED } else { DISPERSED };
+        let order = |this: &Self, parts: &[Part<'_>], reduced: &[usize]| {
+            let accesses = Accesses { reads: this.reads_of_parts(parts), write: write.clone(), dispersed };
+            this.axis_order(&parallel, reduced, freedom, &accesses)
+        };
+        let first = order(self, &parts, &reduced);
+        for part in &parts {
+            if let Part::Written(node) = part {
+                self.hoist(&first, node)?;
+            }
+        }
+        let mut axes = order(self, &parts, &reduced);
+        let is_tuple = !nest.target.parts.is_empty() || nest.body.parts().len() > 1;
+        let mut is_whole = factored.is_none();
+        if let (Some(row), true, false) = (self.row_of(&axes, &parts), freedom.reduced, is_tuple) {
+            reduced.retain(|index| *index != row);
+            let kept = parallel.iter().chain(&reduced).copied().collect();
+            parts = vec![self.intermediate(op, &parts, kept, vec![row], loc)?];
+            axes = order(self, &parts, &reduced);
+            is_whole = false;
+            orders.push(format!("rows along {} are reduced first", nest.indices[row].name));
+        }
         let level = self.open_level(&axes, loc)?;
         self.levels.push(level);
-        let tuple = nest.body.parts();
         let summands = match axes.column() {
-            _ if !nest.target.parts.is_empty() || tuple.len() > 1 => {
-                tuple.iter().map(|(_, part)| self.node(part).map(Summand::One)).collect::<Made<Vec<_>>>()?
+            _ if is_tuple => {
+                nest.body.parts().iter().map(|(_, part)| self.node(part).map(Summand::One)).collect::<Made<Vec<_>>>()?
             }
-            None if factored.is_none() => vec![Summand::One(self.node(&nest.body)?)],
+            None if is_whole => vec![Summand::One(self.node(&nest.body)?)],
             column => vec![self.summand(op, &parts, column, loc)?],
         };
         if reduces {
@@ -280,8 +319,43 @@ impl Translation<'_, '_, '_> {
             outs.push(Out { dtype, dims: written.dims.clone(), index: written.index.clone(), fill, write });
         }
         let level = self.yields(values, &reductions)?;
-        let values = self.instruction(level, reductions, outs, loc)?;
+        let order =
+            if written.is_whole && !reductions.is_empty() { in_order_of_axes(&level, &written.index) } else { None };
+        if let Some(order) = &order {
+            for out in &mut outs {
+                out.dims = order.iter().map(|dim| written.dims[*dim]).collect();
+                out.index = order.iter().map(|dim| written.index[*dim].clone()).collect();
+            }
+        }
+        let mut values = self.instruction(level, reductions, outs, loc)?;
+        if let Some(order) = &order {
+            for value in &mut values {
+                *value = self.permuted(*value, order, &written, loc)?;
+            }
+        }
         Ok(Outcome { values, extents: Some(written.extents), first: written.first, orders: Vec::new() })
+    }
+
+    /// A copy of an array whose dims are those of a result in another order.
+    fn permuted(&mut self, value: Value, order: &[usize], written: &Written, loc: Loc) -> Made<Value> {
+        let (levels, args) = (std::mem::take(&mut self.levels), std::mem::take(&mut self.args));
+        let dtype = self.build.func().ty(value).dtype();
+        let mut level = Level::default();
+        for (dim, extent) in written.extents.iter().enumerate() {
+            level.axis(dim, &format!("d{dim}"), SymExpr::default(), extent.clone(), AxisKind::Parallel);
+        }
+        let axis = |dim: &usize| IndexExpr::Affine(Affine::axis(*dim as u32));
+        let index = order.iter().map(|dim| Index { expr: axis(dim), mode: Mode::Proved }).collect();
+        self.levels.push(level);
+        let source = Source::Array(self.arg(value));
+        let item = self.operand("t", Operand { name: rewright::Name::new("t"), source, dtype, index });
+        let value = self.strong(item, loc)?.0;
+        let level = self.yields(vec![value], &[])?;
+        let index = (0..order.len()).map(|dim| axis(&dim)).collect();
+        let out = Out { dtype, dims: written.dims.clone(), index, fill: None, write: Write::Unique };
+        let results = self.instruction(level, Vec::new(), vec![out], loc)?;
+        (self.levels, self.args) = (levels, args);
+        Ok(results[0])
     }
 
     fn new_places(&mut self, dims: &[Place]) -> Made<Written> {
@@ -464,19 +538,19 @@ impl Translation<'_, '_, '_> {
                 (dtype, identity, Write::Combine(monoid))
             }
         };
-        let level = self.yields(vec![value, BodyRef::Const(Scalar::Bool(true))], &reductions)?;
-        let outs = vec![
-            Out { dtype: own, dims: known_dims.clone(), index: index.clone(), fill: Some(fill), write },
-            Out {
-                dtype: DType::Bool,
-                dims: known_dims,
-                index,
-                fill: Some(Scalar::Bool(false)),
-                write: if is_repeated { Write::LastWins } else { Write::Unique },
-            },
-        ];
+        // Where no point writes, the neutral element leaves the old one as it is; else a mask says where.
+        let neutral = if is_store || !is_repeated { None } else { self.neutral(fill, array.dtype) };
+        let mut values = vec![value];
+        let fill = Some(neutral.unwrap_or(fill));
+        let mut outs = vec![Out { dtype: own, dims: known_dims.clone(), index: index.clone(), fill, write }];
+        if neutral.is_none() {
+            values.push(BodyRef::Const(Scalar::Bool(true)));
+            let write = if is_repeated { Write::LastWins } else { Write::Unique };
+            outs.push(Out { dtype: DType::Bool, dims: known_dims, index, fill: Some(Scalar::Bool(false)), write });
+        }
+        let level = self.yields(values, &reductions)?;
         let results = self.instruction(level, reductions, outs, loc)?;
-        let (mut new, mask) = (results[0], results[1]);
+        let mut new = results[0];
         if is_repeated && !is_store {
             let op = match (target.assign, nest.reduction) {
                 (Assign::Subtract, _) => "sub",
@@ -497,8 +571,30 @@ impl Translation<'_, '_, '_> {
             }
             new = self.cast_value(new, array.dtype, loc)?;
         }
-        let value = self.build.op("where", [mask, new, old]).map_err(|e| typed(e, loc))?;
+        let value = match results.get(1) {
+            Some(mask) => self.build.op("where", [*mask, new, old]).map_err(|e| typed(e, loc))?,
+            None => new,
+        };
         Ok(Outcome { values: vec![value], extents: Some(array.extents), first: array.first, orders: Vec::new() })
+    }
+
+    /// The value whose combination with any old element is this element, given the identity of the reduction.
+    fn neutral(&self, identity: Scalar, old: DType) -> Option<Scalar> {
+        let dtype = identity.dtype();
+        let (is_sum, is_inexact) = (self.nest.reduction == Reducer::Builtin(Monoid::Sum), dtype.is_float());
+        // The greatest number of a dtype is no minimum of numbers of a wider one.
+        let is_number = is_sum || self.nest.reduction == Reducer::Builtin(Monoid::Prod);
+        if !is_number && dtype.promote(old) != dtype {
+            return None;
+        }
+        match self.nest.target.assign {
+            // A product with 1 is not the same number, if a part is infinite.
+            _ if dtype.is_complex() || old.is_complex() => None,
+            // Sums begin at 0, which loses the sign of a zero.
+            Assign::Add if is_sum && is_inexact && self.nest.strict => None,
+            Assign::Add if is_sum && dtype.is_float() => Some(Scalar::F64(-0.0).cast(dtype)),
+            _ => Some(identity),
+        }
     }
 
     /// The old element at the position that is written.

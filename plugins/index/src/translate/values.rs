@@ -89,6 +89,10 @@ impl Translation<'_, '_, '_> {
     /// The value of a node in the innermost expression.
     pub(super) fn node(&mut self, node: &Node) -> Made<Item> {
         let loc = node.loc;
+        if let Some((_, value, indices)) = self.stored_node(node) {
+            let (value, indices) = (*value, indices.clone());
+            return self.stored_element(value, &indices, loc);
+        }
         match &node.term {
             Term::Literal(literal) => Ok(Item::Weak(*literal)),
             Term::Size(size) => {
@@ -258,8 +262,21 @@ impl Translation<'_, '_, '_> {
         self.op(op(name, loc)?, args, loc)
     }
 
+    /// Whether a number of a known dtype, not a complex one, has the exponent 2.
+    fn is_square(&self, args: &[Item]) -> bool {
+        match args {
+            [Item::Known(_, dtype), Item::Weak(Literal::Int(2))] => dtype.is_int() || dtype.is_float(),
+            [Item::Known(_, dtype), Item::Weak(Literal::Float(2.0))] => dtype.is_float(),
+            _ => false,
+        }
+    }
+
     fn apply(&mut self, function: Function, args: &[Item], loc: Loc) -> Made<Item> {
         match function {
+            // The square is the product, to the bit.
+            Function::Op(op) if op.name == "power" && self.is_square(args) => {
+                self.core("mul", &[args[0], args[0]], loc)
+            }
             Function::Op(op) => self.op(op, args, loc),
             Function::Cast(dtype) => {
                 let (value, own) = self.strong(args[0], loc)?;

@@ -2,7 +2,7 @@
 
 use super::{a, int, one};
 use crate::support::*;
-use rewright::{DType, Datum};
+use rewright::{DType, Datum, Scalar};
 
 #[test]
 fn t75_gathers() {
@@ -50,6 +50,33 @@ fn t81_and_t82_slices_of_positions() {
     check(&one("h[J[i]] += v[i]"), &args, "h", floats(&[14.0, 1.0, 3.0]));
     check(&one("h[J[i]] *= v[i]"), &args, "h", floats(&[32.0, 1.0, 2.0]));
     check(&one("(max) h[J[i]] ^= v[i]"), &args, "h", floats(&[8.0, 1.0, 2.0]));
+}
+
+#[test]
+fn scattered_elements_leave_others_as_they_are() {
+    let j = ("J", ints(&[1, 1]));
+    let is_zero = |text: &str, sign: f64| {
+        let h = run(text, &[("h", floats(&[sign * 0.0, 5.0, f64::NAN])), j.clone()]);
+        let h = h["h"].to_array();
+        let at = |n: usize| h.get(&[n]).expect("inside").to_f64();
+        assert!(at(0).to_bits() == (sign * 0.0).to_bits() && at(2).is_nan(), "{text}: {h}");
+        at(1)
+    };
+    for (assign, wanted) in [("+=", 11.0), ("-=", -1.0), ("*=", 45.0), ("/=", 5.0 / 9.0)] {
+        for sign in [1.0, -1.0] {
+            for end in ["", " strict"] {
+                assert_eq!(is_zero(&format!("h[J[k]] {assign} 3.0{end}"), sign), wanted, "{assign}");
+            }
+        }
+    }
+    assert_eq!(is_zero("(max) h[J[k]] ^= 7.0", -1.0), 7.0);
+    assert_eq!(is_zero("(min) h[J[k]] ^= 7.0", -1.0), 5.0);
+    // The identity of a narrow dtype is not that of a wider one.
+    check("(min) h[J[k]] ^= (k > 5)", &[("h", ints(&[4, 3])), ("J", ints(&[1]))], "h", ints(&[4, 0]));
+    let z = |re: f64| Scalar::C128(rewright::Complex64::new(re, f64::INFINITY));
+    let h = rewright::Array::from_fn(DType::C128, &[2], |n| z(n as f64)).expect("memory");
+    let found = run("h[J[k]] *= 2.0", &[("h", h.into()), ("J", ints(&[1]))]);
+    assert_eq!(found["h"].to_array().get(&[0]), Some(z(0.0)));
 }
 
 #[test]
