@@ -23,9 +23,9 @@ const SCATTERED: f64 = 8.0;
 /// adjacent.
 pub(super) const DISPERSED: f64 = 512.0;
 pub(super) const COPIED: f64 = 64.0;
-/// The cost of reading a copy of elements that are apart, beside that of copying them once for all rows, and of
-/// reading the elements of a row that are apart along the reduce axis.
+/// The cost of reading a copy of elements that are apart, beside that of copying them once for all rows.
 const STAGED: f64 = 0.25;
+/// The cost of reading elements for a row that are apart along the reduce axis.
 const ASIDE: f64 = 0.1;
 /// The rows of a contraction that share a load.
 const ROWS: f64 = 4.0;

@@ -2,8 +2,8 @@
 //!
 //! A part depends on some indices. The loops compute it at each point of these and of the axes outside of the
 //! innermost one among them, so `cos(x[j])` in a loop over `i` and `j` is computed for each `i` again. It is
-//! hoisted if it is costly, or if its elements are apart along the last axis: then the array is a packed copy.
-//! The values are the same, so the meaning does not change.
+//! hoisted if it is costly, or if its elements are apart along the last axis: then the array is a packed
+//! copy. The values are the same, so the meaning does not change.
 
 use super::axes::{AxisOrder, Step};
 use super::products::Part;

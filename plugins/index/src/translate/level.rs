@@ -34,8 +34,8 @@ pub(super) struct Level {
 }
 
 impl Level {
-    /// Adds an axis of an index: a parallel one from 0 up to `hi` without it, where `lo` is the first value of
-    /// the index, a reduce axis from `lo`. If `lo` is known, this axis begins at 0, too.
+    /// Adds an axis of an index: a parallel one from 0 up to `hi` without it, where `lo` is the first value
+    /// of the index, a reduce axis from `lo`. If `lo` is known, this axis begins at 0, too.
     pub fn axis(&mut self, index: usize, name: &str, lo: SymExpr, hi: SymExpr, kind: AxisKind) {
         let number = (self.outer_axes + self.axes.len()) as u32;
         let moved = lo.as_constant().and_then(|first| hi.constant.checked_sub(first));

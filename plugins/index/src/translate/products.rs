@@ -1,8 +1,8 @@
 //! Summands of reductions: one value, or the two factors of a product that is added with one rounding.
 //!
 //! A sum of products is the reduction `dot` where the liberties allow it: where totals of adjacent points are
-//! computed side by side, each product is added by a fused multiply-add. Several factors become two: those that
-//! differ along the last axis, and the others, whose product is computed once for a row.
+//! computed side by side, each product is added by a fused multiply-add. Several factors become two: the
+//! product of factors that differ along the last axis, and that of the others, computed once for a row.
 
 use super::axes::{Accesses, AxisOrder, DISPERSED, Freedom, Steps};
 use super::level::Item;
@@ -101,7 +101,7 @@ impl<'a> Translation<'a, '_, '_> {
     /// Two factors with the product of all, if it is one of floats or complex numbers.
     fn two_factors(&mut self, parts: &[Part<'a>], items: &[Item], column: usize, loc: Loc) -> Made<Option<Summand>> {
         let mut common: Option<DType> = None;
-        // The product of those that are the same along the last axis, and that of the others.
+        // Factors that are the same along the last axis, and the others.
         let (mut rows, mut columns): (Vec<Item>, Vec<Item>) = (Vec::new(), Vec::new());
         let mut weak = Vec::new();
         for (part, item) in parts.iter().zip(items) {

@@ -177,8 +177,8 @@ impl Translation<'_, '_, '_> {
     }
 }
 
-/// The body that takes the right one of two tuples if it is beyond the left one in lexicographic order. NaN is
-/// beyond all numbers, as in `minimum` and `maximum`.
+/// The body that takes the right one of two tuples if it is beyond the left one in lexicographic order. NaN
+/// is beyond all numbers, as in `minimum` and `maximum`.
 fn lexicographic(beyond: &str, dtypes: &[DType], loc: Loc) -> Made<Body> {
     let mut body = Body::default();
     let count = dtypes.len() as u32;
