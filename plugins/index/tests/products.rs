@@ -288,3 +288,52 @@ fn points_that_write_one_element_keep_their_order() {
         assert!((at(&found["H"], k, 1) - at(&plain["H"], k, 2)).abs() < 1e-12);
     }
 }
+
+#[test]
+fn t103_every_dtype_extent_and_adjoint() {
+    for dtype in [DType::I64, DType::F32, DType::F64, DType::C64] {
+        for n in [2usize, 20, 200] {
+            let matrix = |seed: usize| {
+                let number = |at: usize| {
+                    let (re, im) = ((at * 7 + seed) % 99 + 1, (at * 5 + seed) % 11);
+                    Scalar::C128(Complex64::new(re as f64, im as f64)).cast(dtype)
+                };
+                Datum::from(Array::from_fn(dtype, &[n, n], number).expect("memory"))
+            };
+            let (a, b) = (matrix(1), matrix(2));
+            let elements = |m: &Datum| m.to_array().iter().map(Scalar::to_c128).collect::<Vec<_>>();
+            let (x, y) = (elements(&a), elements(&b));
+            for (text, is_adjoint) in
+                [("C[i,k] := A[i,j] * B[j,k]", false), ("C[i,k] := conj(A[j,i]) * conj(B[k,j])", true)]
+            {
+                let term = |i: usize, j: usize, k: usize| match is_adjoint {
+                    false => x[i * n + j] * y[j * n + k],
+                    true => x[j * n + i].conj() * y[k * n + j].conj(),
+                };
+                let statements = Statements::parse(text).expect("valid");
+                let found = statements.call(&[("A", (&a).into()), ("B", (&b).into())]).expect("a result");
+                let found = found["C"].to_array();
+                assert_eq!(found.dtype(), dtype, "{text}");
+                for (at, element) in found.iter().enumerate() {
+                    let wanted: Complex64 = (0..n).map(|j| term(at / n, j, at % n)).sum();
+                    let error = (element.to_c128() - wanted).norm();
+                    assert!(error <= 1e-5 * wanted.norm(), "{text}, {dtype}, {n}: {element} and not {wanted}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn t104_chains_with_other_extents() {
+    for n in [2usize, 20] {
+        let args = [("X", matrix(n, n + 1)), ("Y", matrix(n + 1, n + 2)), ("Z", matrix(n + 2, n + 1))];
+        let at = |m: &Datum, i: usize, j: usize| m.to_array().get(&[i, j]).expect("inside").to_f64();
+        let wanted = by2(n, n + 1, |a, d| {
+            let terms = (0..=n).flat_map(|b| (0..n + 2).map(move |c| (b, c)));
+            let (a, d) = (a as usize - 1, d as usize - 1);
+            terms.map(|(b, c)| at(&args[0].1, a, b) * at(&args[1].1, b, c) * at(&args[2].1, c, d)).sum()
+        });
+        check("W[a,d] := X[a,b] * Y[b,c] * Z[c,d]", &args, "W", wanted);
+    }
+}
