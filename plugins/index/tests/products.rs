@@ -210,6 +210,56 @@ fn costly_parts_are_computed_once() {
 }
 
 #[test]
+fn scoped_reductions_are_computed_once() {
+    let (x, w) = (matrix(12, 15), matrix(15, 9));
+    let args = [("x", x.clone()), ("w", w.clone())];
+    let at = |m: &Datum, i: f64, j: usize| m.to_array().get(&[i as usize - 1, j]).expect("inside").to_f64();
+    let row = |i: f64| (0..15).map(|k| at(&x, i, k)).sum::<f64>();
+    let text = "p[i,j] := x[i,j] / sum[k](x[i,k])";
+    assert!(lowered_for(text, &args[..1]).contains("[i: 12, k: reduce 15]"), "{}", lowered_for(text, &args[..1]));
+    let wanted = by2(12, 15, |i, j| at(&x, i, j as usize - 1) / row(i));
+    check(text, &args[..1], "p", wanted.clone());
+    check(&format!("{text} strict"), &args[..1], "p", wanted);
+    // It is a product of matrices, with an order of axes of its own.
+    let text = "p[i,j] := sum[k](x[i,k] * w[k,j]) + x[i,j+0]";
+    assert!(lowered_for(text, &args).contains("[i: 12, k: reduce 15, j: 9]"), "{}", lowered_for(text, &args));
+    let product = |i: f64, j: f64| (0..15).map(|k| at(&x, i, k) * at(&w, k as f64 + 1.0, j as usize - 1)).sum::<f64>();
+    check(text, &args, "p", by2(12, 9, |i, j| product(i, j) + at(&x, i, j as usize - 1)));
+    // Scoped in one another, and over all indices.
+    let total = (1..=12).map(|i| row(f64::from(i))).sum::<f64>();
+    check("y[i] := x[i,0] * sum[k](x[i,k] - sum[l,m](x[l,m])) ", &args[..1], "y", {
+        floats(&(1..=12).map(f64::from).map(|i| at(&x, i, 0) * (row(i) - 15.0 * total)).collect::<Vec<_>>())
+    });
+    check("s := x[i,j] * max[k](x[i,k])", &args[..1], "s", {
+        let most = |i: f64| (0..15).map(|k| at(&x, i, k)).fold(f64::NEG_INFINITY, f64::max);
+        Datum::from(Scalar::F64((1..=12).map(f64::from).map(|i| row(i) * most(i)).sum()))
+    });
+}
+
+#[test]
+fn extrema_of_elements_that_are_there_start_from_the_identity() {
+    let args = pair((20, 20), (20, 20));
+    let text = "(max) C[i,k] := A[i,j] + B[j,k]";
+    assert!(!lowered_for(text, &args).contains("init first"));
+    assert!(lowered(text).contains("init first"));
+    let at = |m: &Datum, i: usize, j: usize| m.to_array().get(&[i, j]).expect("inside").to_f64();
+    let wanted = by2(20, 20, |i, k| {
+        let sums = (0..20).map(|j| at(&args[0].1, i as usize - 1, j) + at(&args[1].1, j, k as usize - 1));
+        sums.fold(f64::NEG_INFINITY, f64::max)
+    });
+    check(text, &args, "C", wanted);
+    check("(max) y[i] := x[i,j]", &[("x", by2(2, 2, |_, _| f64::NEG_INFINITY))], "y", floats(&[f64::NEG_INFINITY; 2]));
+}
+
+#[test]
+fn strict_products_keep_their_order() {
+    // (a * (b * c)) has other bits than ((a * b) * c).
+    let args = [("a", floats(&[1e-300])), ("b", floats(&[1e-300])), ("c", floats(&[1e300; 9]))];
+    let found = run("y[k] := a[i] * (b[i] * c[k]) strict", &args);
+    assert_eq!(found["y"].to_array().get(&[0]).map(|x| x.to_f64()), Some(1e-300));
+}
+
+#[test]
 fn factors_are_packed_for_rows() {
     let at = |m: &Datum, index: &[usize]| m.to_array().get(index).expect("inside").to_f64();
     let a = crate::support::array(&[9, 12, 20], &(0..2160).map(|n| f64::from(n % 17) - 7.5).collect::<Vec<_>>());

@@ -157,7 +157,7 @@ impl Parser<'_> {
                         let args = self.args()?;
                         boxed(ExprKind::Call(Box::new(expr), args, true), self.since(start))
                     } else {
-                        let field = self.field()?;
+                        let field = self.field(&expr)?;
                         boxed(ExprKind::Field(Box::new(expr), field), self.since(start))
                     }
                 }
@@ -166,11 +166,13 @@ impl Parser<'_> {
         }
     }
 
-    /// The name of a field, or the number of a part of a tuple.
-    fn field(&mut self) -> Parsed<Word> {
+    /// The name of a field, or the number of a part of a tuple: of an element, or of the result `_`.
+    fn field(&mut self, of: &Expr) -> Parsed<Word> {
         let token = self.token();
         match token.kind {
-            Kind::Number(Literal::Int(n)) => {
+            Kind::Number(Literal::Int(n))
+                if matches!(of.kind, ExprKind::Read(..) | ExprKind::Name(_) | ExprKind::Result) =>
+            {
                 self.bump();
                 Ok(Word { text: n.to_string(), loc: token.loc })
             }

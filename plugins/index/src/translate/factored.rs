@@ -1,23 +1,13 @@
 //! Products of factors in contraction order: intermediate arrays of pairs, and the last pair in the body.
 
 use super::axes::AxisOrder;
-use super::products::{Part, flatten};
+use super::products::{Part, Products, flatten, product_of};
 use super::{Made, Translation};
 use crate::contraction::{ContractionOrder, Factors, Indices, Tree};
 use crate::known::sub;
 use crate::nest::{Node, Reducer, Role};
 use rewright::DType;
 use rewright::expr::Monoid;
-
-/// The semiring of a reduction: the op that it distributes over.
-fn product_of(reducer: Reducer) -> Option<&'static str> {
-    match reducer {
-        Reducer::Builtin(Monoid::Sum) => Some("mul"),
-        Reducer::Builtin(Monoid::Max | Monoid::Min) => Some("add"),
-        Reducer::Builtin(Monoid::Any) => Some("bitand"),
-        _ => None,
-    }
-}
 
 /// The body of a statement in contraction order.
 pub(super) struct Factored<'a> {
@@ -120,7 +110,8 @@ impl<'a> Translation<'a, '_, '_> {
         };
         let all = parts.iter().fold(0, |set, part| set | self.set_of(part));
         let (parallel, reduced): (Vec<usize>, Vec<usize>) = (members(kept).collect(), members(all & !kept).collect());
-        self.intermediate(factored.op, &parts, parallel, reduced, self.nest.loc)
+        let products = Products { op: factored.op, parts, reducer: self.nest.reduction };
+        self.intermediate(&products, parallel, reduced, self.nest.loc)
     }
 
     /// The explanation of a contraction order.

@@ -6,12 +6,14 @@
 //! copy. The values are the same, so the meaning does not change.
 
 use super::axes::{AxisOrder, Step};
-use super::products::Part;
+use super::products::{Part, factors};
 use super::{Made, Translation};
-use crate::nest::{Function, Node, Role, Term};
+use crate::nest::{Function, Node, Term};
 
 /// The least times that a part is computed.
 const TIMES: f64 = 8.0;
+/// The most elements of the array of a part.
+const MOST: f64 = (1 << 26) as f64;
 /// The least cost of a part, in additions.
 const COSTLY: u32 = 8;
 /// The least times that a factor of a contraction is computed.
@@ -43,9 +45,13 @@ impl<'a> Translation<'a, '_, '_> {
                 continue;
             }
             if let Some(indices) = self.invariant(axes, node) {
-                if let Part::Stored(value, indices) =
-                    self.intermediate("mul", &[Part::Written(node)], indices, vec![], node.loc)?
-                {
+                let (products, reduced) = match &node.term {
+                    Term::Reduce(reducer, reduced, body) => {
+                        (factors(*reducer, body, self.nest.strict), reduced.clone())
+                    }
+                    _ => (factors(self.nest.reduction, node, true), Vec::new()),
+                };
+                if let Part::Stored(value, indices) = self.intermediate(&products, indices, reduced, node.loc)? {
                     self.stored.push((node, value, indices));
                 }
                 continue;
@@ -63,17 +69,22 @@ impl<'a> Translation<'a, '_, '_> {
 
     /// The indices of a part that is hoisted, in the order of the axes.
     fn invariant(&self, axes: &AxisOrder, node: &Node) -> Option<Vec<usize>> {
-        if !matches!(node.term, Term::Apply(..) | Term::Read(_)) {
-            return None;
-        }
         let mut own = Vec::new();
         self.dependencies_of(node, &mut own);
-        if own.is_empty() || own.iter().any(|index| self.nest.indices[*index].role == Role::Scoped) {
+        if !own.iter().all(|index| axes.indices.contains(index)) {
             return None;
         }
-        let innermost = axes.indices.iter().rposition(|index| own.contains(index))?;
         let points =
-            |indices: &[usize]| indices.iter().map(|index| self.extent(*index).unwrap_or(1.0)).product::<f64>();
+            |indices: &[usize]| indices.iter().map(|index| self.extent(*index).unwrap_or(0.0)).product::<f64>();
+        let order = axes.indices.iter().copied().filter(|index| own.contains(index));
+        match &node.term {
+            _ if points(&own) > MOST => return None,
+            // A scoped reduction has its own order of axes.
+            Term::Reduce(_, reduced, _) => return (points(reduced) > 0.0).then(|| order.collect()),
+            Term::Apply(..) | Term::Read(_) => {}
+            _ => return None,
+        }
+        let innermost = axes.indices.iter().rposition(|index| own.contains(index))?;
         let times = points(&axes.indices[..=innermost]) / points(&own);
         let (last, cost) = (*axes.indices.last()?, cost(node));
         let is_costly = cost >= COSTLY && times >= TIMES;
@@ -84,7 +95,6 @@ impl<'a> Translation<'a, '_, '_> {
             self.reads_of(node, &mut reads);
             reads.iter().any(|steps| steps[last] == Step::Far)
         };
-        let order = axes.indices.iter().copied().filter(|index| own.contains(index));
         (is_costly || is_factor || is_apart).then(|| order.collect())
     }
 

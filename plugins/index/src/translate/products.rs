@@ -20,6 +20,14 @@ pub(super) enum Part<'a> {
     Stored(Value, Vec<usize>),
 }
 
+/// Factors, and the reduction of their products.
+pub(super) struct Products<'a> {
+    /// The op that multiplies.
+    pub op: &'static str,
+    pub parts: Vec<Part<'a>>,
+    pub reducer: Reducer,
+}
+
 /// The value that a reduction combines at each point.
 pub(super) enum Summand {
     One(Item),
@@ -63,8 +71,9 @@ impl<'a> Translation<'a, '_, '_> {
 
     /// The product of factors in the innermost expression: two factors if totals of adjacent points along
     /// `column` are computed side by side, and products of numbers with this dtype may be rounded once.
-    pub(super) fn summand(&mut self, op: &str, parts: &[Part<'a>], column: Option<usize>, loc: Loc) -> Made<Summand> {
-        let is_sum = self.nest.reduction == Reducer::Builtin(Monoid::Sum) && op == "mul" && !self.nest.strict;
+    pub(super) fn summand(&mut self, products: &Products<'a>, column: Option<usize>, loc: Loc) -> Made<Summand> {
+        let (op, parts) = (products.op, &products.parts[..]);
+        let is_sum = products.reducer == Reducer::Builtin(Monoid::Sum) && op == "mul" && !self.nest.strict;
         if let (true, Some(_), [Part::Written(node)]) = (is_sum, column, parts)
             && let Some(square) = self.square(node)?
         {
@@ -145,12 +154,12 @@ impl<'a> Translation<'a, '_, '_> {
     /// The product of factors over some indices, summed over others, in an array of its own.
     pub(super) fn intermediate(
         &mut self,
-        op: &str,
-        parts: &[Part<'a>],
+        products: &Products<'a>,
         parallel: Vec<usize>,
         reduced: Vec<usize>,
         loc: Loc,
     ) -> Made<Part<'a>> {
+        let parts = &products.parts[..];
         let write = self.steps_of_array(&parallel);
         let order = |this: &Self| {
             let accesses = Accesses { reads: this.reads_of_parts(parts), write: write.clone(), dispersed: DISPERSED };
@@ -164,7 +173,7 @@ impl<'a> Translation<'a, '_, '_> {
         }
         let axes = order(self);
         let (levels, args) = (std::mem::take(&mut self.levels), std::mem::take(&mut self.args));
-        let made = self.product_array(op, parts, &axes, &parallel, loc);
+        let made = self.product_array(products, &axes, &parallel, loc);
         (self.levels, self.args) = (levels, args);
         Ok(Part::Stored(made?, parallel))
     }
@@ -172,8 +181,7 @@ impl<'a> Translation<'a, '_, '_> {
     /// The instruction of an intermediate array.
     fn product_array(
         &mut self,
-        op: &str,
-        parts: &[Part<'a>],
+        products: &Products<'a>,
         axes: &AxisOrder,
         parallel: &[usize],
         loc: Loc,
@@ -183,14 +191,14 @@ impl<'a> Translation<'a, '_, '_> {
         let places: Vec<usize> = parallel.iter().map(place).collect();
         let dims = places.iter().map(|axis| dim(&level.axes[*axis].hi.clone().unwrap_or_default())).collect();
         self.levels.push(level);
-        let summand = self.summand(op, parts, axes.column(), loc)?;
+        let summand = self.summand(products, axes.column(), loc)?;
         let (values, dtype, reductions) = match axes.has_reduced() {
             false => {
                 let (value, dtype) = self.strong(summand.item(), loc)?;
                 (vec![value], dtype, Vec::new())
             }
             true => {
-                let (reduction, dtype) = self.reduction(self.nest.reduction, &summand, None, loc, self.nest.strict)?;
+                let (reduction, dtype) = self.reduction(products.reducer, &summand, None, loc, self.nest.strict)?;
                 (self.yielded(&summand, dtype, loc)?, dtype, vec![reduction])
             }
         };
@@ -236,6 +244,26 @@ impl<'a> Translation<'a, '_, '_> {
         let source = Source::Array(self.arg(value));
         Ok(self.operand("t", Operand { name: rewright::Name::new("t"), source, dtype, index }))
     }
+}
+
+/// The semiring of a reduction: the op that it distributes over.
+pub(super) fn product_of(reducer: Reducer) -> Option<&'static str> {
+    match reducer {
+        Reducer::Builtin(Monoid::Sum) => Some("mul"),
+        Reducer::Builtin(Monoid::Max | Monoid::Min) => Some("add"),
+        Reducer::Builtin(Monoid::Any) => Some("bitand"),
+        _ => None,
+    }
+}
+
+/// The factors of a sum of products; `strict` products are not regrouped, so they are one factor.
+pub(super) fn factors(reducer: Reducer, node: &Node, strict: bool) -> Products<'_> {
+    let mut nodes = Vec::new();
+    match (reducer, strict) {
+        (Reducer::Builtin(Monoid::Sum), false) => flatten("mul", node, &mut nodes),
+        _ => nodes.push(node),
+    }
+    Products { op: "mul", parts: nodes.into_iter().map(Part::Written).collect(), reducer }
 }
 
 /// The factors of a product.

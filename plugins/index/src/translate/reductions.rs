@@ -4,7 +4,7 @@ use super::products::Summand;
 use super::{Made, Translation, refuse, typed};
 use crate::nest::Reducer;
 use rewright::builder::infer_types;
-use rewright::expr::{Body, BodyOp, BodyRef, Combine, Init, Monoid, Reduction};
+use rewright::expr::{AxisKind, Body, BodyOp, BodyRef, Combine, Init, Monoid, Reduction, SymExpr};
 use rewright::{Attr, Attrs, DType, Literal, Loc, Op, Scalar, Type};
 
 /// The start of a reduction.
@@ -53,7 +53,12 @@ impl Translation<'_, '_, '_> {
             }
         };
         let init = match start {
-            None if matches!(reducer, Reducer::Builtin(Monoid::Min | Monoid::Max)) => Init::First,
+            // An extremum of one element at least may start from the identity.
+            None if matches!(reducer, Reducer::Builtin(Monoid::Min | Monoid::Max))
+                && !(self.has_points() && identity(reducer, dtype).is_some()) =>
+            {
+                Init::First
+            }
             None | Some(Start::Identity) => Init::Identity,
             Some(Start::Existing(arg, _)) => Init::Existing(vec![arg]),
             Some(Start::Number(literal)) => {
@@ -85,6 +90,15 @@ impl Translation<'_, '_, '_> {
             },
             dtype,
         ))
+    }
+
+    /// Whether the reduce axes of the innermost expression are known to have points.
+    fn has_points(&self) -> bool {
+        let Some(level) = self.levels.last() else { return false };
+        level.axes.iter().filter(|axis| axis.kind == AxisKind::Reduce).all(|axis| {
+            let extent = axis.hi.as_ref().and_then(SymExpr::as_constant).zip(axis.lo.as_constant());
+            extent.is_some_and(|(hi, lo)| hi > lo)
+        })
     }
 
     /// The extremum of tuples, by their first parts that differ, and the dtypes of its accumulators. `argmin`

@@ -3,7 +3,7 @@
 use super::axes::{Accesses, AxisOrder, COPIED, DISPERSED, Freedom};
 use super::level::{Item, Level};
 use super::positions::dim;
-use super::products::{Part, Summand, flatten};
+use super::products::{Part, Products, Summand, factors};
 use super::reductions::{Start, identity};
 use super::{Made, Outcome, Translation, at, refuse, typed, undecided};
 use crate::known::{plus, sub};
@@ -51,17 +51,13 @@ impl<'a> Translation<'a, '_, '_> {
         let mut orders: Vec<String> = factored.iter().map(|factored| self.shown_order(factored, self.text)).collect();
         let of = |role: Role| (0..nest.indices.len()).filter(|index| nest.indices[*index].role == role).collect();
         let (parallel, mut reduced): (Vec<usize>, Vec<usize>) = (of(Role::Parallel), of(Role::Reduced));
-        let (op, mut parts) = match &factored {
+        let mut products = match &factored {
             Some(factored) => {
                 let (parts, left) = self.contract(factored)?;
                 reduced.retain(|index| left.contains(index));
-                (factored.op, parts)
+                Products { op: factored.op, parts, reducer: nest.reduction }
             }
-            None => {
-                let mut nodes = Vec::new();
-                flatten("mul", &nest.body, &mut nodes);
-                ("mul", nodes.into_iter().map(Part::Written).collect())
-            }
+            None => factors(nest.reduction, &nest.body, nest.strict),
         };
         let reduces = !reduced.is_empty();
         let (freedom, write) = (self.freedom(), self.steps_of_target());
@@ -71,20 +67,20 @@ impl<'a> Translation<'a, '_, '_> {
             let accesses = Accesses { reads: this.reads_of_parts(parts), write: write.clone(), dispersed };
             this.axis_order(&parallel, reduced, freedom, &accesses)
         };
-        let first = order(self, &parts, &reduced);
-        for part in &parts {
+        let first = order(self, &products.parts, &reduced);
+        for part in &products.parts {
             if let Part::Written(node) = part {
                 self.hoist(&first, node)?;
             }
         }
-        let mut axes = order(self, &parts, &reduced);
+        let mut axes = order(self, &products.parts, &reduced);
         let is_tuple = !nest.target.parts.is_empty() || nest.body.parts().len() > 1;
         let mut is_whole = factored.is_none();
-        if let (Some(row), true, false) = (self.row_of(&axes, &parts), freedom.reduced, is_tuple) {
+        if let (Some(row), true, false) = (self.row_of(&axes, &products.parts), freedom.reduced, is_tuple) {
             reduced.retain(|index| *index != row);
             let kept = parallel.iter().chain(&reduced).copied().collect();
-            parts = vec![self.intermediate(op, &parts, kept, vec![row], loc)?];
-            axes = order(self, &parts, &reduced);
+            products.parts = vec![self.intermediate(&products, kept, vec![row], loc)?];
+            axes = order(self, &products.parts, &reduced);
             is_whole = false;
             orders.push(format!("rows along {} are reduced first", nest.indices[row].name));
         }
@@ -95,7 +91,7 @@ impl<'a> Translation<'a, '_, '_> {
                 nest.body.parts().iter().map(|(_, part)| self.node(part).map(Summand::One)).collect::<Made<Vec<_>>>()?
             }
             None if is_whole => vec![Summand::One(self.node(&nest.body)?)],
-            column => vec![self.summand(op, &parts, column, loc)?],
+            column => vec![self.summand(&products, column, loc)?],
         };
         if reduces {
             orders.push(self.shown_axes(&axes, &summands));

@@ -28,6 +28,9 @@ fn datum(array: &Arr) -> Datum {
     Array::from_fn(dtype, &array.shape, at).expect("memory").into()
 }
 
+/// The greatest number up to which all whole numbers are floats. Products beyond it depend on their order.
+const EXACT: f64 = (1u64 << 53) as f64;
+
 /// Whether a result is the wanted one. The order of extrema decides between zeros of two signs, unless the
 /// statement is strict.
 fn agrees(found: &Datum, wanted: &Result_, is_strict: bool) -> bool {
@@ -36,7 +39,8 @@ fn agrees(found: &Datum, wanted: &Result_, is_strict: bool) -> bool {
     let found = found.to_array();
     let same = |(found, wanted): (Scalar, &Num)| match (found, *wanted) {
         (Scalar::F64(x), Num::F(y)) => {
-            x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan()) || (!is_strict && x == y)
+            let is_near = (x - y).abs() <= 1e-9 * y.abs() && y.abs() > EXACT;
+            x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan()) || (!is_strict && (x == y || is_near))
         }
         (Scalar::I64(n), Num::I(m)) => n == m,
         (Scalar::Bool(a), Num::B(b)) => a == b,
