@@ -196,6 +196,8 @@ fn costly_parts_are_computed_once() {
     let wanted = by2(30, 40, |_, _| 0.5 * 0.25f64.exp() + 0.5f64.exp());
     check("C[i,j] := x[j] * exp(y[i]) + exp(x[j])", &args, "C", wanted.clone());
     check("C[i,j] := { e = exp(x[j]); x[j] * exp(y[i]) + e } strict", &args, "C", wanted);
+    let explained = explained("C[i,j] := x[j] * exp(y[i]) + exp(x[j])", &args);
+    assert!(explained.contains("`exp(x[j])` is computed once for each j\n"), "{explained}");
     // A short loop, and a cheap part, stay as they are.
     assert_eq!(
         lowered_for("C[i,j] := exp(x[j]) * y[i]", &[("x", floats(&[0.5; 40])), ("y", floats(&[1.0; 4]))])

@@ -98,6 +98,17 @@ impl<'a> Translation<'a, '_, '_> {
         (is_costly || is_factor || is_apart).then(|| order.collect())
     }
 
+    /// The explanation of a hoisted part.
+    pub(super) fn shown_part(&self, node: &Node, indices: &[usize]) -> String {
+        let (from, len) = (node.loc.start as usize, node.loc.len as usize);
+        let text = self.text.get(from..from + len).unwrap_or_default();
+        let list: Vec<&str> = indices.iter().map(|index| self.nest.indices[*index].name.as_str()).collect();
+        match list.is_empty() {
+            true => format!("`{text}` is computed once"),
+            false => format!("`{text}` is computed once for each {}", list.join(", ")),
+        }
+    }
+
     /// The array of a hoisted part, and its indices.
     pub(super) fn stored_node(&self, node: &Node) -> Option<&(&'a Node, rewright::Value, Vec<usize>)> {
         self.stored.iter().find(|(own, ..)| std::ptr::eq(*own, node))

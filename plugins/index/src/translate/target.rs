@@ -93,6 +93,7 @@ impl<'a> Translation<'a, '_, '_> {
             None if is_whole => vec![Summand::One(self.node(&nest.body)?)],
             column => vec![self.summand(&products, column, loc)?],
         };
+        orders.extend(self.stored.iter().map(|(node, _, indices)| self.shown_part(node, indices)));
         if reduces {
             orders.push(self.shown_axes(&axes, &summands));
         }
