@@ -587,8 +587,8 @@ impl<'a> Translation<'a, '_, '_> {
         match self.nest.target.assign {
             // A product with 1 is not the same number, if a part is infinite.
             _ if dtype.is_complex() || old.is_complex() => None,
-            // Sums begin at 0, which loses the sign of a zero.
-            Assign::Add if is_sum && is_inexact && self.nest.strict => None,
+            // Sums begin at 0, which loses the sign of a zero, as do those of integers.
+            Assign::Add if is_sum && old.is_float() && (self.nest.strict || !is_inexact) => None,
             Assign::Add if is_sum && dtype.is_float() => Some(Scalar::F64(-0.0).cast(dtype)),
             _ => Some(identity),
         }

@@ -69,6 +69,7 @@ fn scattered_elements_leave_others_as_they_are() {
             }
         }
     }
+    assert_eq!(is_zero("h[J[k]] += 3", -1.0), 11.0);
     assert_eq!(is_zero("(max) h[J[k]] ^= 7.0", -1.0), 7.0);
     assert_eq!(is_zero("(min) h[J[k]] ^= 7.0", -1.0), 5.0);
     // The identity of a narrow dtype is not that of a wider one.

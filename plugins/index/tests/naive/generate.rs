@@ -47,6 +47,8 @@ impl Generator {
     fn index(&mut self, name: &str) {
         let extent = match self.chance(60) {
             true => self.one(&[1, 2, 3, 4]),
+            // Rows of 16 elements and more are reduced by themselves.
+            false if self.chance(12) => 17,
             false => self.one(&[0, 1, 7, 8, 9]),
         };
         let lo = if self.chance(75) { 0 } else { self.random.i64(-2..4) };
