@@ -9,6 +9,7 @@
 //! only where that is allowed: if a reduced index comes last, among reduced indices that may be exchanged.
 
 use super::level::Level;
+use super::products::Part;
 use super::{Made, Translation, at};
 use crate::known::sub;
 use crate::nest::{Node, Source, Term, Write as Place};
@@ -29,6 +30,8 @@ const STAGED: f64 = 0.25;
 const ASIDE: f64 = 0.1;
 /// The rows of a contraction that share a load.
 const ROWS: f64 = 4.0;
+/// The most points of reduce axes that are unrolled.
+const UNROLLED: f64 = 64.0;
 /// The cost of combining the lanes of a row.
 const HORIZONTAL: f64 = 100.0;
 /// The extent of an index whose extent is not known.
@@ -228,15 +231,10 @@ impl Translation<'_, '_, '_> {
         let unused = (own / LANES).ceil() * LANES / own;
         let is_column = parallel.contains(&innermost);
         let moves = |steps: &Steps| reduced.iter().any(|index| steps[*index] != Step::None);
-        // Rows of the result along this index use the same elements, which differ along the last axis.
-        let is_row = |index: &&usize| {
-            let shares = |steps: &Steps| steps[innermost] != Step::None && steps[**index] == Step::None && moves(steps);
-            is_column && **index != innermost && extent(index) > 1.0 && accesses.reads.iter().any(shares)
-        };
-        let row = parallel.iter().rev().find(is_row);
+        let row = self.row_axis(innermost, parallel, reduced, &accesses.reads).filter(|_| is_column);
         let mut loads = 0.0;
         for steps in &accesses.reads {
-            let shared = row.filter(|row| steps[**row] == Step::None && moves(steps)).map(extent);
+            let shared = row.filter(|row| steps[*row] == Step::None && moves(steps)).map(|row| extent(&row));
             loads += match (steps[innermost], shared) {
                 (Step::None, _) if is_column && reduced.last().is_some_and(|index| steps[*index] == Step::Far) => ASIDE,
                 (Step::None, _) => 0.0,
@@ -258,8 +256,46 @@ impl Translation<'_, '_, '_> {
             _ => 1.0 / points,
         };
         // Totals of columns are in memory, unless several rows are computed at once.
-        let totals = if is_column && row.is_none() { 1.0 } else { 0.0 };
+        let totals = if is_column && row.is_none() && points > UNROLLED { 1.0 } else { 0.0 };
         (1.0 + loads + totals) * unused + store
+    }
+
+    /// The axis of rows of the result that use the same elements, which differ along the last axis: that of a
+    /// contraction.
+    fn row_axis(&self, last: usize, parallel: &[usize], reduced: &[usize], reads: &[Steps]) -> Option<usize> {
+        let moves = |steps: &Steps| reduced.iter().any(|index| steps[*index] != Step::None);
+        let is_row = |index: &usize| {
+            let shares = |steps: &Steps| steps[last] != Step::None && steps[*index] == Step::None && moves(steps);
+            *index != last && self.extent(*index) != Some(1.0) && reads.iter().any(shares)
+        };
+        parallel.iter().copied().rev().find(is_row)
+    }
+
+    /// The last axis, if totals of adjacent points along it are computed side by side, in a loop over the
+    /// reduce axes. Sums of a few points of a window are unrolled, unless rows share elements.
+    pub(super) fn fused_column(&self, axes: &AxisOrder, parts: &[Part<'_>]) -> Option<usize> {
+        let last = axes.column()?;
+        let (reduced, parallel): (Vec<usize>, Vec<usize>) =
+            axes.indices.iter().copied().partition(|index| axes.is_reduced(*index));
+        let points: Option<f64> = reduced.iter().map(|index| self.extent(*index)).product();
+        let is_few = points.is_some_and(|points| points <= UNROLLED);
+        let contracts = || self.row_axis(last, &parallel, &reduced, &self.reads_of_parts(parts)).is_some();
+        let is_window = |part: &Part<'_>| matches!(part, Part::Written(node) if self.has_window(node, &reduced));
+        let is_unrolled = is_few && parts.iter().any(is_window) && !contracts();
+        (!is_unrolled).then_some(last)
+    }
+
+    /// Whether a node reads windows: a position has a reduced index and another one.
+    fn has_window(&self, node: &Node, reduced: &[usize]) -> bool {
+        let mut found = false;
+        node.walk(&mut |node| {
+            let Term::Read(access) = &node.term else { return };
+            found |= self.ranges.placed[*access].iter().any(|placed| {
+                let is_reduced = |(index, _): &(usize, i64)| reduced.contains(index);
+                placed.terms.iter().any(is_reduced) && !placed.terms.iter().all(is_reduced)
+            });
+        });
+        found
     }
 
     /// An expression with these axes.

@@ -191,7 +191,8 @@ impl<'a> Translation<'a, '_, '_> {
         let places: Vec<usize> = parallel.iter().map(place).collect();
         let dims = places.iter().map(|axis| dim(&level.axes[*axis].hi.clone().unwrap_or_default())).collect();
         self.levels.push(level);
-        let summand = self.summand(products, axes.column(), loc)?;
+        let column = self.fused_column(axes, &products.parts);
+        let summand = self.summand(products, column, loc)?;
         let (values, dtype, reductions) = match axes.has_reduced() {
             false => {
                 let (value, dtype) = self.strong(summand.item(), loc)?;

@@ -86,7 +86,7 @@ impl<'a> Translation<'a, '_, '_> {
         }
         let level = self.open_level(&axes, loc)?;
         self.levels.push(level);
-        let summands = match axes.column() {
+        let summands = match self.fused_column(&axes, &products.parts) {
             _ if is_tuple => {
                 nest.body.parts().iter().map(|(_, part)| self.node(part).map(Summand::One)).collect::<Made<Vec<_>>>()?
             }
