@@ -125,7 +125,8 @@ def markdown(data):
         lines.append(f"| {row['name']} | {' | '.join(cells)} | {ratio} |")
     ratios = [log(best_ratio(row)) for row in data["rows"] if not row["is_product"]]
     mean = exp(sum(ratios) / len(ratios)) if ratios else float("nan")
-    about = f"{data['machine']}; {data['threads']} threads, medians of {data['rounds']} rounds in turns."
+    threads = "one thread" if data["threads"] == 1 else f"{data['threads']} threads"
+    about = f"{data['machine']}; {threads}, medians of {data['rounds']} rounds in turns."
     return f"{about}\n\n" + "\n".join(lines) + f"\n\nGeometric mean without products of matrices: {mean:.2f}\n"
 
 
