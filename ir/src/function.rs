@@ -45,15 +45,20 @@ pub struct Function {
     values: SlotMap<Value, ValueEntry>,
     insts: SlotMap<Inst, InstEntry>,
     blocks: SlotMap<Block, BlockEntry>,
+    /// The blocks of the layout, in order.
     order: Vec<Block>,
     /// The scalars of constant values.
     pool: Vec<Scalar>,
+    /// The value of each scalar of the pool.
     constants: IndexMap<Scalar, Value, FxBuildHasher>,
+    /// The same for literals without a dtype, before type inference.
     weak_constants: IndexMap<Scalar, Value, FxBuildHasher>,
+    /// The changes since [`begin`](Function::begin).
     journal: Option<Vec<Undo>>,
     /// The allocation of the last journal, reused by the next one.
     journal_room: Vec<Undo>,
-    linked: usize,
+    /// The number of instructions in the layout.
+    linked_insts: usize,
     /// How many operand slots of an instruction with many operands hold each value.
     wide_uses: FxHashMap<(Inst, Value), u32>,
     /// The slot in which a value was last found among an instruction's uses: the next value to replace is
@@ -78,7 +83,7 @@ impl Function {
             untyped: false,
             journal: None,
             journal_room: Vec::new(),
-            linked: 0,
+            linked_insts: 0,
             wide_uses: FxHashMap::default(),
             latest_slot: 0,
         }
@@ -140,7 +145,7 @@ impl Function {
     /// The number of instructions in the layout.
     #[inline]
     pub fn inst_count(&self) -> usize {
-        self.linked
+        self.linked_insts
     }
     /// An instruction.
     ///
@@ -229,7 +234,7 @@ impl Function {
     pub fn use_count(&self, value: Value) -> usize {
         self.values[value].uses as usize
     }
-    /// The instructions that use a value, each once, in the order in which they started to use it.
+    /// The instructions that use a value, each once, in an order that depends only on the changes so far.
     pub fn users(&self, value: Value) -> SmallVec<[Inst; 4]> {
         const FEW: usize = 8;
         let list = &self.values[value].users;

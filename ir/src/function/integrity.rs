@@ -26,8 +26,8 @@ impl Function {
             self.check_links(block, &mut linked).map_err(|why| format!("block {number}: {why}"))?;
             self.check_definitions(block).map_err(|why| format!("block {number}: {why}"))?;
         }
-        if linked != self.linked {
-            return Err(format!("{linked} instructions are linked, {} are counted", self.linked));
+        if linked != self.linked_insts {
+            return Err(format!("{linked} instructions are linked, {} are counted", self.linked_insts));
         }
         self.check_uses()
     }
@@ -52,8 +52,8 @@ impl Function {
             }
             *linked += 1;
             // A cycle would have no end.
-            if *linked > self.linked {
-                return Err(format!("more instructions are linked than the {} that are counted", self.linked));
+            if *linked > self.linked_insts {
+                return Err(format!("more instructions are linked than the {} that are counted", self.linked_insts));
             }
             (before, next) = (Some(inst), node.next);
         }
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn violations_are_found() {
         let errors: [(Damage, &str); 5] = [
-            (|f| f.linked += 1, "2 instructions are linked, 3 are counted"),
+            (|f| f.linked_insts += 1, "2 instructions are linked, 3 are counted"),
             (|f| f.values.values_mut().for_each(|v| v.uses = 7), "uses, 7 are counted"),
             (|f| f.values.values_mut().for_each(|v| v.users.clear()), "%x does not know its user `mul`"),
             (|f| f.insts.values_mut().for_each(|i| i.node.position = 1), "the position of `neg`"),

@@ -35,7 +35,8 @@ impl Function {
         self.journal_room = journal;
     }
     /// Undoes the recorded changes, latest first. Restores the blocks, instructions and values at
-    /// [`begin`](Function::begin), but not the public fields. Constants that are new stay in the pool.
+    /// [`begin`](Function::begin), but not the public fields. Constants that are new stay in the pool, and
+    /// the order of the users of a value may differ.
     pub fn rollback(&mut self) {
         for undo in self.journal.take().unwrap_or_default().into_iter().rev() {
             match undo {

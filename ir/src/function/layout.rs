@@ -43,7 +43,7 @@ impl Function {
         if position == low {
             self.make_room(inst);
         }
-        self.linked += 1;
+        self.linked_insts += 1;
         let uses: SmallVec<[Value; 8]> = self.inst(inst).uses().collect();
         for v in uses {
             self.add_use(v, inst);
@@ -111,7 +111,7 @@ impl Function {
             Some(n) => self.insts[n].node.prev = node.prev,
             None => self.blocks[block].last = node.prev,
         }
-        self.linked -= 1;
+        self.linked_insts -= 1;
         let uses: SmallVec<[Value; 8]> = self.inst(inst).uses().collect();
         for v in uses {
             self.remove_use(v, inst);

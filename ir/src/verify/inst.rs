@@ -12,7 +12,7 @@ impl FunctionVerifier<'_> {
         let missing: Vec<_> = data.uses().filter(|&v| !self.is_defined(v)).collect();
         for value in &missing {
             let label = self.label(*value);
-            self.sound = false;
+            self.references_exist = false;
             self.error(data.loc, format!("`{}` uses {label}, which is defined nowhere", data.op), None);
         }
         if missing.is_empty() {
@@ -74,7 +74,7 @@ impl FunctionVerifier<'_> {
     fn target(&mut self, data: &InstData, target: &Target) {
         let func = self.func;
         if !func.has_block(target.block) {
-            self.sound = false;
+            self.references_exist = false;
             let label = self.block_label(target.block);
             return self.error(data.loc, format!("`{}` branches to {label}", data.op), None);
         }

@@ -1,5 +1,6 @@
-//! The verifier: checks the invariants of functions, and reports every violation. The parser, type
-//! inference, the rewrite driver and the lowering run it.
+//! The verifier: checks the invariants of functions, and reports the violations that it finds. Dominance and
+//! `del`s are checked only if every operand and target exists. The parser, type inference, the rewrite driver
+//! and the lowering run it.
 //!
 //! - There is an entry block, and nothing branches to it.
 //! - Every block ends with its only terminator. Targets are blocks of the function, and branch arguments fit
@@ -48,7 +49,7 @@ pub struct VerifyError {
     pub help: Option<String>,
 }
 
-/// All violations, in layout order.
+/// Violations: those of each block and instruction in layout order, then of dominance, then of `del`s.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct VerifyErrors(pub Vec<VerifyError>);
 
@@ -84,7 +85,7 @@ fn errors_of(func: &Function, module: Option<&Module>) -> Vec<VerifyError> {
         None => cx.error(func.loc, "the function has no blocks", Some("it needs one, that ends with `ret`")),
         Some(_) => func.blocks().for_each(|b| cx.block(b)),
     }
-    if cx.sound {
+    if cx.references_exist {
         let dominators = Dominators::of(func);
         cx.dominance(&dominators);
         cx.dels(&dominators);
@@ -110,13 +111,13 @@ pub(crate) struct FunctionVerifier<'a> {
     /// The positions of blocks in the layout, computed for the first message about an unnamed block.
     positions: OnceCell<SecondaryMap<Block, usize>>,
     /// Whether all operands and targets exist, so that paths can be followed.
-    sound: bool,
+    references_exist: bool,
 }
 
 impl<'a> FunctionVerifier<'a> {
     fn new(func: &'a Function, module: Option<&'a Module>) -> Self {
         let (labels, positions) = (ValueLabels::new(func), OnceCell::new());
-        FunctionVerifier { func, module, errors: Vec::new(), labels, positions, sound: true }
+        FunctionVerifier { func, module, errors: Vec::new(), labels, positions, references_exist: true }
     }
 
     fn error(&mut self, loc: Loc, message: impl Into<String>, help: Option<&str>) {

@@ -59,7 +59,7 @@ impl Turn<'_, '_> {
             Err(cause) => {
                 let error = self.failed(id, Some(seq), loc, cause);
                 self.run.observer.event(&Event::Failed { seq, rewrite, func: &self.func, error: &error });
-                self.sit_out(&[id], error)
+                self.disable(&[id], error)
             }
             Ok(outcome) => {
                 self.run.report.stats[id].applied += 1;
@@ -186,7 +186,7 @@ impl Turn<'_, '_> {
     /// Reports an error that is not due to a single application.
     pub fn give_up(&mut self, ids: &[Id], error: RewriteError) -> Result<(), RewriteError> {
         self.run.observer.event(&Event::GaveUp { func: &self.func, error: &error });
-        self.sit_out(ids, error)
+        self.disable(ids, error)
     }
 
     /// The same for the effect of many applications, which are all undone.
@@ -196,7 +196,7 @@ impl Turn<'_, '_> {
     }
 
     /// Ends the run, or disables rewrites for the rest of this function and continues.
-    fn sit_out(&mut self, ids: &[Id], error: RewriteError) -> Result<(), RewriteError> {
+    fn disable(&mut self, ids: &[Id], error: RewriteError) -> Result<(), RewriteError> {
         if !self.run.options.keep_going {
             return Err(error);
         }

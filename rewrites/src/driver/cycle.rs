@@ -1,11 +1,12 @@
 //! Detects rewrites that undo each other.
 //!
 //! Brent's cycle detection ("An improved Monte Carlo factorization algorithm", 1980) over the forms of a
-//! function: one form is kept, and replaced after 1, 2, 4, 8, ... more applications; a form that equals the
-//! kept one closes a cycle. Comparing whole functions after each application would take quadratic time. So a
-//! sketch, the sum of a hash of each instruction, is updated at the cost of the touched instructions. Only
-//! when the sketch equals the kept one is the whole function hashed; when the sketch comes back again, the
-//! hashes are compared. This happens only as often as the applications so far pay for.
+//! function: after 64 applications the form is kept, and replaced by the current one at 128, 256, 512, ...
+//! applications; a form that equals the kept one closes a cycle. Comparing whole functions after each
+//! application would take quadratic time. So a sketch, the sum of a hash of each instruction, is updated at
+//! the cost of the touched instructions. Only when the sketch equals the kept one is the whole function
+//! hashed; when the sketch comes back again, the hashes are compared. This happens only as often as the
+//! applications so far pay for.
 
 use super::plan::Id;
 use crate::change::Touched;
@@ -30,7 +31,7 @@ struct Kept {
     hash: Option<u64>,
 }
 
-/// The forms of a function so far.
+/// Detects that a form of a function returns.
 #[derive(Default)]
 pub(super) struct Cycles {
     applications: u64,

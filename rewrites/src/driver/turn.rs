@@ -168,7 +168,7 @@ impl<'a, 'r> Turn<'a, 'r> {
         self.run.observer.event(&Event::Begin { func: &self.func });
         self.left_out();
         loop {
-            while !self.stopped() && self.is_something_left() {
+            while !self.stopped() && self.refill_worklists() {
                 for group in 0..self.pending.len() {
                     self.group(group)?;
                 }
@@ -235,7 +235,7 @@ impl<'a, 'r> Turn<'a, 'r> {
 
     /// True if work is left. If all worklists are empty, places far from the changes that matter to them are
     /// queued.
-    fn is_something_left(&mut self) -> bool {
+    fn refill_worklists(&mut self) -> bool {
         let waits = |pending: &[Pending]| pending.iter().any(|p| !p.is_empty());
         if waits(&self.pending) {
             return true;

@@ -1,13 +1,13 @@
 //! Extraction: chooses one node of each class, so that the program for all roots is cheap with shared work
 //! counted once.
 //!
-//! The objective is the sum of the costs of the chosen nodes of all classes that the roots reach, each class
-//! counted once; the choice must have no cycle. The cheapest DAG is NP-hard to find; the module `exact`
-//! finds it with the feature `exact-extraction`. This module is greedy: each class keeps the node whose
-//! operands' chosen nodes, as a set, cost least. A class is visited again when an operand's set becomes
-//! cheaper. Then single choices are exchanged as long as that reduces the total cost. The greedy choice for
-//! each root does not see work that several roots could share. So a second round divides the cost of a node
-//! by the number of classes that use it, and the cheaper solution wins.
+//! The objective is the sum of the costs of the chosen nodes of all classes that the roots reach, each
+//! class counted once; the choice must have no cycle. The cheapest DAG is NP-hard to find; the module
+//! `exact` finds it with the feature `exact-extraction`. This module is greedy: each class keeps the node
+//! that costs least together with the nodes chosen for all classes below it. A class is visited again when
+//! an operand's set becomes cheaper. Then single choices are exchanged as long as that reduces the total
+//! cost. The greedy choice for each root does not see work that several roots could share. So a second
+//! round divides the cost of a node by the number of classes that use it, and the cheaper solution wins.
 //!
 //! Work is bounded by counts, not by time. The greedy search evaluates each node 64 times on average at
 //! most, each time in time proportional to the operands' sets. The exchange of choices visits about 200,000

@@ -62,9 +62,10 @@ pub(crate) struct Pattern {
 /// A match: the class of the root and all registers.
 pub(crate) type Regs = SmallVec<[Id; 12]>;
 
-/// The matches of an iteration, and the remaining limits.
+/// The matches of an iteration, and the limits.
 pub(crate) struct PatternSearch {
     pub found: Vec<Regs>,
+    /// The most matches.
     pub matches: usize,
     /// The number of nodes that may still be scanned, whether they match or not.
     pub looks: usize,
@@ -77,7 +78,8 @@ impl PatternSearch {
 }
 
 impl Pattern {
-    /// `None` for patterns with several roots, with rest variables, or with ops of several results.
+    /// `None` for patterns with several roots or rest variables, with ops of variable arity, or that read a
+    /// result other than the first.
     pub fn of(rule: &Rule) -> Option<Pattern> {
         if !rule.also.is_empty() || rule.has_rests() {
             return None;
@@ -158,6 +160,8 @@ impl Pattern {
     }
 }
 
+/// The op of a node, and the number of its operands and attributes; 0 for ops of variable arity, which no
+/// pattern has.
 fn shape(op: Op) -> Shape {
     let rewright_ir::op::Arity::Exactly(operands) = op.arity else { return Shape::Op(op, 0) };
     Shape::Op(op, operands + op.0.attrs.len())

@@ -19,11 +19,13 @@ use std::time::{Duration, Instant};
 /// The limits of a run, and whether it measures times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SaturationLimits {
-    /// The size at which the graph stops growing; a run exceeds it by few nodes.
+    /// The number of nodes at which the graph stops growing, those included that merging has made equal to
+    /// others; a run exceeds it by few nodes.
     pub nodes: usize,
     /// The most iterations.
     pub iterations: usize,
-    /// The most matches of one rule that are applied in an iteration.
+    /// The most matches of one rule that are collected in an iteration, those of earlier iterations included:
+    /// later matches of a rule with more are not applied.
     pub matches: usize,
     /// The most nodes that are scanned for one rule in an iteration: a deep pattern has many paths through
     /// large classes.
@@ -47,7 +49,7 @@ pub(crate) enum End {
     Nodes,
     /// The limit of iterations was reached.
     Iterations,
-    /// A rule reached its limit of matches, and no other rule had new matches.
+    /// A rule reached its limit of matches or of scanned nodes, and the iteration changed nothing.
     Matches,
     /// The goal was reached.
     Goal,
@@ -189,7 +191,7 @@ struct Round {
     forms: Vec<FoundForm>,
     /// A node was added or two classes were merged.
     news: bool,
-    /// A rule had more matches than are applied.
+    /// A rule reached its limit of matches or of scanned nodes.
     limited: bool,
 }
 

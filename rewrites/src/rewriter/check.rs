@@ -8,7 +8,8 @@ use rewright_ir::{Block, Inst, Value, ValueDef};
 use std::cell::OnceCell;
 
 impl Rewriter<'_> {
-    /// Checks that the function is valid, visiting only changed places. `all` visits everything.
+    /// Checks that the function is valid, visiting only changed places. Visits the whole function if `all` is
+    /// set, or if there may be new branches, which can change dominance anywhere.
     pub(crate) fn check(&self, all: bool) -> Result<(), RewriteError> {
         if let Some(error) = &self.broken {
             return Err(error.clone());

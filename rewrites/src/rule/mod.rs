@@ -16,7 +16,7 @@
 //! A text with op variables or rest variables stands for several rules, which are parsed separately
 //! ([`parse_rule`], [`Rule::choices`]). Conditions are formulas with three truth values ([`Condition`]).
 //!
-//! Rules are safe because they are independent of dtypes and shapes unless they restrict them. A rule
+//! A rule holds at all dtypes and shapes unless it restricts them. A rule
 //! applies only if each op of its pattern computes at the dtypes of its operands, without casts, if the same
 //! is true of its template, and if every result keeps its type and its extents, known or not. [`soundness`]
 //! tests each rule by itself, at each dtype, on special values, on values near the rule's own constants, and

@@ -1,11 +1,11 @@
 //! Compiles all rules of a pipeline to one decision tree.
 //!
 //! Each pattern is a sequence of tests in a fixed order: first ops, from the root outwards, then constants,
-//! equal operands and attributes. Sequences with a common prefix share its tests, and the ops at one slot
-//! are one table lookup. So an instruction is scanned once for all rules, and an instruction at which no
-//! pattern starts costs one lookup. A pattern with commutative ops is expanded to one variant for each
-//! operand order. (Gräf, "Left-to-right tree pattern matching", RTA 1991, with tables for ops, and with
-//! backtracking where patterns overlap.)
+//! equal operands, attributes, constancy and dtypes. Sequences with a common prefix share its tests, and
+//! the ops at one slot are one table lookup. So an instruction is scanned once for all rules, and an
+//! instruction at which no pattern starts costs one lookup. A pattern with commutative ops is expanded to
+//! one variant for each operand order. (Gräf, "Left-to-right tree pattern matching", RTA 1991, with tables
+//! for ops, and with backtracking where patterns overlap.)
 
 use super::apply::{self, RuleMatch};
 use super::search;
@@ -108,7 +108,7 @@ impl RuleTree {
     /// A tree of rules with their numbers, preferred rules first.
     pub fn new(rules: Vec<(usize, &'static Rule)>) -> Self {
         let each = |(id, rule): (usize, &'static Rule)| {
-            // The length of rest variables depends on the instruction, so only one length is in the tree.
+            // The length of rest variables depends on the instruction: `search` makes the others.
             let known = |one: &&Rule| one.choice.lengths == rule.choice.lengths;
             rule.all().filter(known).map(move |rule| (id, rule))
         };
@@ -194,7 +194,7 @@ impl RuleTree {
                     }
                 }
             },
-            // The parser rejects computed terms in a pattern.
+            // The parser replaces computed operands of a pattern by variables, so there are none here.
             Node::Computed(op) | Node::Op(op) => {
                 *state = self.op_edge(*state, slot, op);
                 path.ops.push((slot, term.node));
