@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Statements of index notation beside NumPy, opt_einsum, JAX and Numba: the same arrays, in turns.
 
-As in `arrays.py`, whose processes and rounds these are, results are compared before they are timed. See README.md.
+Processes and rounds are those of `arrays.py`: results are compared before they are timed. See README.md.
 """
 
 import argparse
@@ -49,7 +49,7 @@ def load(bench, name, program, inputs, case, variant):
 
 
 def is_close(bench, name, case, exact, tolerance):
-    """An error unless the result is as near to the exact one, as a part of the greatest magnitude, as it must be."""
+    """Raises an error if the result is off by more than the tolerance, relative to the greatest element."""
     import numpy as np
 
     path = bench.folder / "result.npy"

@@ -1,4 +1,4 @@
-"""Index notation by Numba: the loops of each statement, the cheapest index innermost; with fast math and without."""
+"""Index notation by Numba: loops with the cheapest index innermost, with fast math and without."""
 
 import math
 

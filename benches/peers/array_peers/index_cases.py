@@ -1,4 +1,4 @@
-"""Programs of index notation: statements, their arrays, and the same as an `einsum` string where there is one."""
+"""Programs of index notation: statements, their arrays, and `einsum` strings that say the same, if any."""
 
 from dataclasses import dataclass, field
 
@@ -104,7 +104,7 @@ def reference(program, inputs):
 
 
 def workloads(einsum, by_hand):
-    """The `__getattr__` of a peer's module: it makes the calls of an `einsum` string, or of a function by hand."""
+    """The `__getattr__` of a peer's module: makes the calls of an `einsum` string, or of a function."""
 
     def make(name):
         if "->" in name:

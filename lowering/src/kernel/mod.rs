@@ -3,8 +3,8 @@
 //! A kernel has `axes` loops, the outermost first, `buffers` that it reads or writes at one element a point, and scalar
 //! `params`. Instructions are in SSA order; each value has a *level*, the number of loops it is inside of: values that do
 //! not change along inner loops are computed once outside of them. At the innermost level a code generator may compute
-//! any number of points at once, since points are independent, or combined by a [`Fold`], whose order is fixed.
-//! A kernel with [`Steps`] does so at the level around the innermost one.
+//! any number of points at once, since points are independent, or combined by a [`Fold`], whose order is
+//! fixed. A kernel with [`Steps`] does so at the level around the innermost one.
 //!
 //! Values are real: complex numbers are pairs of floats, split when they are loaded and joined when they are stored. Every
 //! instruction is total and has one meaning, stated at its variant, which the interpreter implements plainly and

@@ -17,8 +17,8 @@
 //! A kernel with a [`Reference`](crate::kernel::KOp::Reference) is refused. Rows that a [`Fold`](crate::kernel::Fold) combines have loops of
 //! their own (`fold`), of which the accumulators are registers (`binding`).
 //!
-//! A kernel with [`Steps`](crate::kernel::Steps) runs the steps of several vectors of points at once, with their
-//! carried values in registers (`steps`).
+//! A kernel with [`Steps`](crate::kernel::Steps) runs the steps of several vectors of points at once, with
+//! their carried values in registers (`steps`).
 
 mod ahead;
 mod allocate;

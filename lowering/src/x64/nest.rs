@@ -67,8 +67,8 @@ pub struct Places {
 }
 
 impl Places {
-    /// For a kernel, its rows, and the sizes of values between stages. `calls` says whether its innermost loop
-    /// calls functions.
+    /// For a kernel, its rows, and the sizes of values between stages. `calls` says whether its innermost
+    /// loop calls functions.
     pub fn new(
         kernel: &Kernel,
         (rows, between): (&[Row], &[usize]),

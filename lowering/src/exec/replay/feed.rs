@@ -219,7 +219,7 @@ impl<'a> Pair<'a> {
         bytes.fold(0, u64::saturating_add)
     }
 
-    /// The transformations of so many iterations of the loop, if anything is transposed.
+    /// The transformations of a number of iterations of the loop, if an array is transposed.
     fn sequence(&self, along: usize, iterations: u64) -> Sequence {
         let mut bound = self.maker.bound.clone();
         bound.extents[along] = iterations.min(bound.extents[along]);
