@@ -1,5 +1,5 @@
-//! Short rows whose loops are collapsed: the bits of the plainest loops, for all dtypes and layouts, and only where
-//! arrays allow it.
+//! Short rows whose loops are collapsed: the bits of the plainest loops, for all dtypes and layouts, and only
+//! where arrays allow it.
 
 use crate::support::scheduled::{collapses, compile};
 use ndarray::Axis;
@@ -200,7 +200,7 @@ entry:
                     {
                         let (found, told) =
                             run(&compile(&text(dtype, schedule, computed), "", backend, threads), &args);
-                        let what = || format!("{backend:?} {dtype} {h} x {w} x {m} {schedule} {:?}", 0);
+                        let what = || format!("{backend:?} {dtype} {h} x {w} x {m} {schedule}");
                         assert!((0..2).all(|n| want[n].same_bits(&found[n])), "{}", what());
                         let is_short = m * dtype.size() <= 32;
                         assert!(told == is_short || (is_short && threads == 3), "{}", what());

@@ -120,6 +120,12 @@ fn the_schedule_says_whether_rows_are_searched() {
     assert_eq!(told(&text, "", 32_767), Some(None));
     assert_eq!(told(&text, "rfactor(off)", 1_000_000), Some(None));
     assert_eq!(told(&text, "rfactor(500)", 1000), Some(Some(500)));
+    // A printed schedule is taken as it is.
+    let f = compile(&text, "", Backend::Auto, 1);
+    let x = Array2::from_shape_simple_fn((1, 40_000), fastrand::f64);
+    f.call(&[Arg::from(&x)]).unwrap();
+    let printed = f.schedules()[0].schedule.to_string();
+    assert_eq!(told(&text, &printed, 40_000), f.schedules()[0].schedule.rfactor, "{printed}");
     // Where an element depends on its place, blocks are no rows of their own.
     let placed =
         program("argmax", DType::F64, "t0 = cast k, to=f64\n t1 = mul x, t0\n yield t1, k", "yield at", "i64[n]");

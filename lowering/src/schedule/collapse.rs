@@ -4,9 +4,8 @@
 //! all arrays are one long run. Arrays that do not lie so are staged first.
 
 use super::run::{Part, Work};
-use super::sequence::Transform;
-use super::stage::Room;
-use crate::kernel::{CompiledKernel, Status};
+use super::sequence::Rest;
+use crate::kernel::Status;
 use smallvec::SmallVec;
 
 /// Two loops that become one.
@@ -22,19 +21,12 @@ impl Collapse {
     /// Runs the following transformations on one loop.
     ///
     /// # Safety
-    /// As [`Work::transformed`].
-    pub(super) unsafe fn run(
-        &self,
-        work: &Work<'_>,
-        kernel: &dyn CompiledKernel,
-        part: &mut Part,
-        rest: &[Transform],
-        rooms: &mut [Room],
-    ) -> Status {
+    /// As [`Rest::run`].
+    pub(super) unsafe fn run(&self, work: &Work<'_>, part: &mut Part, rest: Rest<'_>) -> Status {
         let (extents, strides) = (SmallVec::from_slice(&part.extents), SmallVec::from_slice(&part.strides));
         self.apply(part);
         // SAFETY: passed on: the same points.
-        let status = unsafe { work.transformed(kernel, part, rest, rooms) };
+        let status = unsafe { rest.run(work, part) };
         (part.extents, part.strides) = (extents, strides);
         status
     }

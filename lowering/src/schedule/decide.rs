@@ -1,4 +1,5 @@
-//! What is decided for a call: from the kernel, the extents and strides of the arrays, the threads that are awake, and the machine.
+//! Decides how a call runs: from the kernel, the extents and strides of the arrays, the threads that are awake,
+//! and the machine.
 
 use super::fission::FissionKernels;
 use super::legal;
@@ -61,7 +62,7 @@ pub struct Decision {
     pub refused: Option<String>,
 }
 
-/// The kernel of a call, as code generators see it, and other kernels that are made of it when they are needed.
+/// The kernel of a call, ready to run, and those that are made of it when they are needed.
 pub struct Kernels<'k> {
     pub compiled: &'k dyn CompiledKernel,
     pub fission: &'k dyn Fn() -> Option<&'k FissionKernels>,
@@ -83,7 +84,8 @@ impl Decision {
         let call = Call { lowered, kernel: &lowered.kernel, bound, facts };
         let wish = &lowered.wish;
         let threads = wish.threads.unwrap_or_else(|| threads.worth(lowered.nanos(bound)));
-        let is_free = wish.blocks.is_none() && !compiled.rows_beside().is_some_and(|least| call.lie_beside(least));
+        let lie_beside = compiled.rows_beside().is_some_and(|least| call.lie_beside(least));
+        let is_free = wish.blocks.is_none() && !lie_beside;
         let computes_first = is_free
             && lowered.item_work.as_ref().is_some_and(is_most)
             && call.is_worth_fission(compiled.lanes())
@@ -121,7 +123,7 @@ impl Decision {
                 .or_else(|| call.short_rows().filter(|_| packing.is_none()))
                 .unwrap_or_default(),
         };
-        let search = (is_free && sequence.is_empty() && may_search(lowered)).then(|| {
+        let search = (!lie_beside && sequence.is_empty() && may_search(lowered)).then(|| {
             let each = wish.rfactor.unwrap_or_else(|| points_of_block(lowered, bound))?;
             Some(Blocks { each, threads: if shared.is_none() { threads } else { 1 } })
         });
@@ -131,7 +133,7 @@ impl Decision {
         }
         debug_assert_eq!(legal::check(lowered, chunk, &sequence), Ok(()), "{sequence:?}");
         let stream = wish.stream.unwrap_or_else(|| call.bytes(bound) > facts.last_level / if used { 3 } else { 1 });
-        // What is staged is read again at once.
+        // Staged results are read again at once.
         let stages_results = |transform: &Transform| matches!(transform, Transform::Stage(stage) if stage.writes);
         let stream = stream && !sequence.iter().any(stages_results);
         let by_point = call.needs_by_point(&sequence);

@@ -1,4 +1,4 @@
-//! `fission(i, k, ...)`: loop distribution. What the points of rows contribute is computed by a kernel of
+//! `fission(i, k, ...)`: loop distribution. The values that points contribute to rows are computed by a kernel of
 //! its own ([`Kernel::split_items`](crate::kernel::Kernel::split_items)), for a block of rows, and combined
 //! by another one.
 //!
@@ -6,7 +6,7 @@
 //! all of them; to combine them then is little work.
 
 use super::run::{Part, Work};
-use super::sequence::{Transform, stages};
+use super::sequence::{Rest, stages};
 use super::stage::Room;
 use crate::kernel::{CompiledKernel, ItemWork, Packing, Status};
 use std::sync::Arc;
@@ -52,20 +52,14 @@ impl Fission {
     /// Runs both kernels on a part.
     ///
     /// # Safety
-    /// As [`Work::transformed`]; the first rooms are for the values of points.
-    pub(super) unsafe fn run(
-        &self,
-        work: &Work<'_>,
-        part: &mut Part,
-        rest: &[Transform],
-        rooms: &mut [Room],
-    ) -> Status {
+    /// As [`Rest::run`]; the first rooms are for the values of points.
+    pub(super) unsafe fn run(&self, work: &Work<'_>, part: &mut Part, rest: Rest<'_>) -> Status {
         let Some(kernels) = work.fission else {
             // SAFETY: passed on.
             return unsafe { part.call(work.kernel) };
         };
         let points = part.extents[self.inner];
-        let (values, rooms) = rooms.split_at_mut(kernels.sizes.len());
+        let (values, rooms) = rest.rooms.split_at_mut(kernels.sizes.len());
         let mut fold = part.clone();
         for (&size, room) in kernels.sizes.iter().zip(values) {
             let buffer = fold.pointers.len();
@@ -75,14 +69,15 @@ impl Fission {
         for &buffer in &kernels.unused {
             fold.strides_mut(buffer).fill(0);
         }
-        let (first, second) = rest.split_at(self.first.min(rest.len()));
+        let (first, second) = rest.sequence.split_at(self.first.min(rest.sequence.len()));
         let (first_rooms, second_rooms) = rooms.split_at_mut(stages(first));
+        let items = Rest { kernel: &*kernels.items, sequence: first, rooms: first_rooms };
         // SAFETY: these points; what they contribute goes to memory of this thread.
-        let computed = unsafe { work.transformed(&*kernels.items, &mut fold, first, first_rooms) };
+        let computed = unsafe { items.run(work, &mut fold) };
         debug_assert_eq!(computed.failed, 0, "it can't fail");
         // The values are others for each block.
         second_rooms.iter_mut().for_each(Room::forget);
         // SAFETY: these rows, whose values are there.
-        unsafe { work.transformed(&*kernels.fold, &mut fold, second, second_rooms) }
+        unsafe { Rest { kernel: &*kernels.fold, sequence: second, rooms: second_rooms }.run(work, &mut fold) }
     }
 }

@@ -6,17 +6,25 @@
 //! - `split`: the loop is no row that is combined in registers. If results are combined in memory along it,
 //!   outer loops of that kind run one iteration at a time.
 //! - `stage`: the buffer is not staged already. It moves along no other loop of the block. A result moves
-//!   along each loop of the copy.
+//!   along each loop of the copy. The copy has at most [`MOST_BYTES`].
 //! - `collapse`: the elements of each buffer are evenly spaced along both loops together, no index of them is
-//!   a value, and either both loops combine results, or none does.
-//! - `fission`: the points of a row can be computed by themselves, rows write to different elements, and no
-//!   other loop is in the block.
+//!   a value, and either both loops combine results, or none does. A buffer that varies along the outer loop is
+//!   read inside of the inner one, as all are by the kernel for rows ([`Kernel::by_point`]).
+//! - `fission`: the points of a row can be computed by themselves, rows write to different elements, no other
+//!   loop is in the block, and there is no second one.
+//!
+//! [`Kernel::by_point`]: crate::kernel::Kernel::by_point
 
 use super::collapse::Collapse;
 use super::decide::is_apart;
+use super::fission::Fission;
 use super::sequence::Transform;
+use crate::kernel::Buffer;
 use crate::lower::{Bound, Lowered};
 use smallvec::SmallVec;
+
+/// The most bytes of a copy, or of the values of points.
+const MOST_BYTES: u64 = 1 << 28;
 
 /// Checks a sequence; an error says which transformation is not legal, by its number, and why.
 pub fn check(lowered: &Lowered, bound: &Bound, sequence: &[Transform]) -> Result<(), (usize, &'static str)> {
@@ -33,7 +41,7 @@ pub fn check(lowered: &Lowered, bound: &Bound, sequence: &[Transform]) -> Result
         strides: bound.strides.to_vec(),
         staged: SmallVec::new(),
         folds: lowered.kernel.fold.is_some(),
-        is_whole: true,
+        kernel: Which::Whole,
     };
     nest.check(sequence, 0)
 }
@@ -50,9 +58,17 @@ struct Nest<'a> {
     staged: SmallVec<[usize; 4]>,
     /// Whether rows along the innermost loop are combined.
     folds: bool,
-    /// Whether the kernel is the whole one, and not the one that computes points before a fission, which uses
-    /// no index and combines nothing.
-    is_whole: bool,
+    kernel: Which,
+}
+
+/// The kernel that runs in the innermost block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    Whole,
+    /// The first one of a fission, which uses no index, combines nothing, and writes no result.
+    Items,
+    /// The second one of a fission.
+    Fold,
 }
 
 impl Nest<'_> {
@@ -88,12 +104,19 @@ impl Nest<'_> {
                 if (0..loops).any(|l| moves(l) && !stage.loops.contains(&l)) {
                     return wrong("the operand moves along another loop of the block; split that by 1, or name it");
                 }
+                let is_written = stage.writes || stage.buffer >= self.lowered.kernel.buffers.len();
+                if is_written && self.kernel == Which::Items {
+                    return wrong("results and values of points are staged for the second kernel of a fission");
+                }
                 if stage.writes && stage.loops.iter().any(|&l| self.extents[l] > 1 && self.strides[own + l] == 0) {
                     return wrong("the result does not move along a loop that is named");
                 }
                 let inner = stage.loops.last().map_or(1, |&l| self.extents[l]);
                 if stage.pitch.is_some_and(|pitch| pitch < inner) {
                     return wrong("its pitch is less than the points of the last loop");
+                }
+                if stage.most_bytes(&self.extents) > MOST_BYTES {
+                    return wrong("its copy has more than 256 MiB; split a loop of it");
                 }
                 self.strides[own..own + loops].fill(0);
                 for (&l, &stride) in stage.loops.iter().zip(&stage.strides(&self.extents)) {
@@ -116,11 +139,15 @@ impl Nest<'_> {
                     return wrong("results are combined along one of the loops");
                 }
                 let is_value = |&l: &usize| self.bound.axes(l).any(|axis| self.lowered.indexed[axis as usize]);
-                if self.is_whole && [outer, inner].iter().any(is_value) {
+                if self.kernel != Which::Items && [outer, inner].iter().any(is_value) {
                     return wrong("the index of one of the loops is a value");
                 }
-                for buffer in 0..self.lowered.kernel.buffers.len() {
-                    let own = &self.strides[buffer * loops..][..loops];
+                let kernel = &self.lowered.kernel;
+                let is_outside = |buffer: &Buffer| buffer.varies[outer] && buffer.level() as usize <= inner;
+                if inner + 1 < loops && kernel.buffers.iter().any(is_outside) {
+                    return wrong("an operand is read outside of the inner loop");
+                }
+                for own in self.strides.chunks_exact(loops) {
                     if !(Collapse { outer, inner }).is_even(&self.extents, own) {
                         return wrong("elements of an operand or result are not evenly spaced along both loops");
                     }
@@ -135,46 +162,51 @@ impl Nest<'_> {
                 if !is_apart(self.lowered, self.bound, fission.outer) || fission.first > rest.len() {
                     return wrong("rows do not write to different elements");
                 }
+                if self.kernel != Which::Whole {
+                    return wrong("there is one already");
+                }
                 if (0..loops).any(|l| l != fission.outer && l != fission.inner && self.extents[l] > 1) {
                     return wrong("another loop is in the block; split it by 1");
                 }
-                return self.check_both(rest, fission.first, number + 1);
+                return self.check_both(fission, rest, number + 1);
             }
         }
         self.check(rest, number + 1)
     }
 
     /// Checks the sequences of both kernels of a fission.
-    fn check_both(self, rest: &[Transform], first: usize, number: usize) -> Result<(), (usize, &'static str)> {
-        let (first, second) = rest.split_at(first);
-        let mut items = self.clone();
-        (items.folds, items.is_whole) = (false, false);
-        // The first kernel reads some of the buffers, and writes none of them.
+    fn check_both(mut self, fission: &Fission, rest: &[Transform], number: usize) -> Result<(), (usize, &'static str)> {
+        let Some(split) = self.lowered.kernel.split_items() else {
+            return Err((number - 1, "its loops are not those of rows whose points can be computed first"));
+        };
         let loops = self.extents.len();
-        let used = self.lowered.kernel.split_items().map(|split| split.items.used_buffers()).unwrap_or_default();
-        for (own, used) in items.strides.chunks_exact_mut(loops).zip(used) {
+        let Fission { outer, inner, first } = *fission;
+        // The values of points, one row after the other.
+        let points = self.extents[outer].saturating_mul(self.extents[inner]);
+        for dtype in &split.dtypes {
+            let mut own: SmallVec<[i64; 4]> = SmallVec::from_elem(0, loops);
+            let size = dtype.size() as i64;
+            (own[outer], own[inner]) = (self.extents[inner] as i64 * size, size);
+            self.strides.extend(own);
+            if points.saturating_mul(size as u64) > MOST_BYTES {
+                return Err((number - 1, "the values of its points have more than 256 MiB; split the loop over rows"));
+            }
+        }
+        let (first, second) = rest.split_at(first);
+        let mut items = Nest { folds: false, kernel: Which::Items, ..self.clone() };
+        // The first kernel does not use all buffers.
+        for (own, used) in items.strides.chunks_exact_mut(loops).zip(split.items.used_buffers()) {
             if !used {
                 own.fill(0);
             }
         }
         items.check(first, number)?;
-        let mut fold = self;
-        // The values of points.
-        let values =
-            second.iter().filter_map(|t| if let Transform::Stage(stage) = t { Some(stage.buffer) } else { None });
-        let buffers = values.max().map_or(0, |last| last + 1);
-        let (outer, inner) = (loops - 2, loops - 1);
-        while fold.strides.len() < buffers * loops {
-            let mut own: SmallVec<[i64; 4]> = SmallVec::from_elem(0, loops);
-            (own[outer], own[inner]) = (fold.extents[inner] as i64, 1);
-            fold.strides.extend(own);
-        }
-        fold.check(second, number + first.len())
+        Nest { kernel: Which::Fold, ..self }.check(second, number + first.len())
     }
 
     /// True of a loop along which the kernel combines points.
     fn is_reduced(&self, number: usize) -> bool {
-        self.is_whole && self.bound.axes(number).any(|axis| self.lowered.reduced[axis as usize])
+        self.kernel != Which::Items && self.bound.axes(number).any(|axis| self.lowered.reduced[axis as usize])
     }
 
     fn collapse(&mut self, collapse: &Collapse) {

@@ -1,4 +1,4 @@
-//! Running a call: threads share chunks of it, and each chunk runs by the sequence of transformations that was decided.
+//! Runs a call: threads share chunks of it, and each chunk runs by a sequence of transformations.
 
 use super::crew::share;
 use super::decide::{Chunks, Decision};
@@ -193,6 +193,6 @@ impl Work<'_> {
 }
 
 thread_local! {
-    /// Memory for tiles, or for what is packed, kept from call to call.
+    /// Memory for copies of blocks, kept from call to call.
     pub(super) static SCRATCH: Cell<Lines> = Cell::default();
 }

@@ -62,7 +62,7 @@ impl Work<'_> {
             at = at.wrapping_add(bytes);
         }
         // SAFETY: passed on; there is a room for each copy of a block.
-        let status = unsafe { self.transformed(self.kernel, &mut part, sequence, &mut rooms) };
+        let status = unsafe { Rest { kernel: self.kernel, sequence, rooms: &mut rooms }.run(self, &mut part) };
         SCRATCH.set(scratch);
         status
     }
@@ -85,29 +85,39 @@ impl Work<'_> {
         }
         self.room_bytes(rest, extents, bytes);
     }
+}
 
-    /// Runs a part of a call by a kernel after transformations. The part is the same afterwards.
+/// The transformations that follow one, with the kernel in the innermost block.
+pub(super) struct Rest<'r> {
+    pub kernel: &'r dyn CompiledKernel,
+    pub sequence: &'r [Transform],
+    /// One for each copy, in the order of the transformations.
+    pub rooms: &'r mut [Room],
+}
+
+impl Rest<'_> {
+    /// The same for another block.
+    pub fn again(&mut self) -> Rest<'_> {
+        Rest { kernel: self.kernel, sequence: self.sequence, rooms: self.rooms }
+    }
+
+    /// Runs a part, which is the same afterwards.
     ///
     /// # Safety
-    /// As [`in_sequence`](Work::in_sequence), with a room for each copy.
-    pub(super) unsafe fn transformed(
-        &self,
-        kernel: &dyn CompiledKernel,
-        part: &mut Part,
-        sequence: &[Transform],
-        rooms: &mut [Room],
-    ) -> Status {
-        let Some((first, rest)) = sequence.split_first() else {
+    /// As [`Work::in_sequence`], with a room for each copy.
+    pub unsafe fn run(self, work: &Work<'_>, part: &mut Part) -> Status {
+        let Some((first, sequence)) = self.sequence.split_first() else {
             // SAFETY: passed on.
-            return unsafe { part.call(kernel) };
+            return unsafe { part.call(self.kernel) };
         };
+        let rest = Rest { sequence, ..self };
         // SAFETY: passed on: each transformation keeps the points, and has room for its copies.
         unsafe {
             match first {
-                Transform::Split(split) => split.run(self, kernel, part, rest, rooms),
-                Transform::Stage(stage) => stage.run(self, kernel, part, rest, rooms),
-                Transform::Collapse(collapse) => collapse.run(self, kernel, part, rest, rooms),
-                Transform::Fission(fission) => fission.run(self, part, rest, rooms),
+                Transform::Split(split) => split.run(work, part, rest),
+                Transform::Stage(stage) => stage.run(work, part, rest),
+                Transform::Collapse(collapse) => collapse.run(work, part, rest),
+                Transform::Fission(fission) => fission.run(work, part, rest),
             }
         }
     }

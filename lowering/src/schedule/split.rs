@@ -5,9 +5,9 @@
 
 use super::collapse::Collapse;
 use super::run::{Part, Work};
-use super::sequence::Transform;
-use super::stage::{Room, Stage};
-use crate::kernel::{CompiledKernel, Status};
+use super::sequence::{Rest, Transform};
+use super::stage::Stage;
+use crate::kernel::Status;
 use smallvec::SmallVec;
 
 /// A loop in blocks.
@@ -23,22 +23,15 @@ impl Split {
     /// Runs the blocks of a part.
     ///
     /// # Safety
-    /// As [`Work::transformed`].
-    pub(super) unsafe fn run(
-        &self,
-        work: &Work<'_>,
-        kernel: &dyn CompiledKernel,
-        part: &mut Part,
-        rest: &[Transform],
-        rooms: &mut [Room],
-    ) -> Status {
+    /// As [`Rest::run`].
+    pub(super) unsafe fn run(&self, work: &Work<'_>, part: &mut Part, mut rest: Rest<'_>) -> Status {
         let count = part.extents[self.along];
         if count <= self.by {
             // SAFETY: passed on.
-            return unsafe { work.transformed(kernel, part, rest, rooms) };
+            return unsafe { rest.run(work, part) };
         }
         // SAFETY: passed on.
-        let mut from = match unsafe { self.whole_blocks(work, kernel, part, rest, rooms) } {
+        let mut from = match unsafe { self.whole_blocks(work, part, rest.again()) } {
             Some((_, status)) if status.failed != 0 => return status,
             Some((done, _)) => done,
             None => 0,
@@ -48,7 +41,7 @@ impl Split {
         while from < count {
             block.extents[self.along] = self.by.min(count - from);
             // SAFETY: a part of the part.
-            let status = unsafe { work.transformed(kernel, &mut block, rest, rooms) };
+            let status = unsafe { rest.again().run(work, &mut block) };
             if status.failed != 0 {
                 return status;
             }
@@ -63,16 +56,9 @@ impl Split {
     /// number of iterations that are done.
     ///
     /// # Safety
-    /// As [`Work::transformed`].
-    unsafe fn whole_blocks(
-        &self,
-        work: &Work<'_>,
-        kernel: &dyn CompiledKernel,
-        part: &Part,
-        rest: &[Transform],
-        rooms: &mut [Room],
-    ) -> Option<(u64, Status)> {
-        let (Transform::Collapse(collapse), stages) = rest.split_last()? else { return None };
+    /// As [`Rest::run`].
+    unsafe fn whole_blocks(&self, work: &Work<'_>, part: &Part, rest: Rest<'_>) -> Option<(u64, Status)> {
+        let (Transform::Collapse(collapse), stages) = rest.sequence.split_last()? else { return None };
         let Collapse { outer, .. } = *collapse;
         let mut own: SmallVec<[&Stage; 4]> = SmallVec::new();
         for transform in stages {
@@ -84,7 +70,7 @@ impl Split {
         (outer == self.along && stages.iter().all(is_same)).then_some(())?;
         let mut block = part.clone();
         work.narrow(&mut block, outer, 0, self.by);
-        for (stage, room) in stages.iter().zip(rooms) {
+        for (stage, room) in stages.iter().zip(rest.rooms) {
             // SAFETY: the elements of a block, and the room for them.
             unsafe { stage.copy_in(&mut block, room) };
         }
@@ -96,6 +82,6 @@ impl Split {
             block.strides_mut(buffer)[outer] = if is_staged { 0 } else { part.strides(buffer)[outer] * self.by as i64 };
         }
         // SAFETY: the points of all whole blocks, with copies in place of staged arrays.
-        Some((blocks * self.by, unsafe { block.call(kernel) }))
+        Some((blocks * self.by, unsafe { block.call(rest.kernel) }))
     }
 }

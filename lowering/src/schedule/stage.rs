@@ -5,9 +5,9 @@
 //! are the same for several blocks are made once.
 
 use super::run::{Part, Work};
-use super::sequence::Transform;
+use super::sequence::Rest;
 use crate::copy::{Axis, copy_strided};
-use crate::kernel::{CompiledKernel, Status};
+use crate::kernel::Status;
 use smallvec::SmallVec;
 
 /// A buffer whose elements are copied.
@@ -82,6 +82,16 @@ impl Stage {
         self.strides(extents).first().map_or(self.size, |&stride| outermost as usize * stride as usize)
     }
 
+    /// The same for any extents and pitch; the greatest number if there are more.
+    pub(super) fn most_bytes(&self, extents: &[u64]) -> u64 {
+        let last = self.loops.len().saturating_sub(1);
+        let count = |(number, &along): (usize, &usize)| match self.pitch.filter(|_| number == last) {
+            Some(pitch) => pitch,
+            None => extents[along],
+        };
+        self.loops.iter().enumerate().map(count).fold(self.size as u64, u64::saturating_mul)
+    }
+
     /// The strides of the copy along its loops, in bytes.
     pub(super) fn strides(&self, extents: &[u64]) -> SmallVec<[i64; 2]> {
         let mut strides: SmallVec<[i64; 2]> = SmallVec::from_elem(0, self.loops.len());
@@ -97,23 +107,16 @@ impl Stage {
     /// Runs the following transformations on a copy.
     ///
     /// # Safety
-    /// As [`Work::transformed`]; the first room is that of the copy.
-    pub(super) unsafe fn run(
-        &self,
-        work: &Work<'_>,
-        kernel: &dyn CompiledKernel,
-        part: &mut Part,
-        rest: &[Transform],
-        rooms: &mut [Room],
-    ) -> Status {
-        let Some((room, rooms)) = rooms.split_first_mut() else {
+    /// As [`Rest::run`]; the first room is that of the copy.
+    pub(super) unsafe fn run(&self, work: &Work<'_>, part: &mut Part, rest: Rest<'_>) -> Status {
+        let Some((room, rooms)) = rest.rooms.split_first_mut() else {
             debug_assert!(false, "a stage has a room");
             return Status::default();
         };
         // SAFETY: passed on.
         let (pointer, strides) = unsafe { self.copy_in(part, room) };
         // SAFETY: passed on, with the copy in place of the buffer.
-        let status = unsafe { work.transformed(kernel, part, rest, rooms) };
+        let status = unsafe { Rest { rooms, ..rest }.run(work, part) };
         let own = part.strides_mut(self.buffer);
         let copied: SmallVec<[i64; 2]> = self.loops.iter().map(|&along| own[along]).collect();
         own.copy_from_slice(&strides);
@@ -148,7 +151,7 @@ impl Stage {
             });
             // SAFETY: passed on.
             unsafe { copy_strided(self.size, pointer, room.at, axes) };
-            // What a block writes is not the same for the next one.
+            // Elements that a block writes are others for the next block.
             let is_written =
                 (0..part.pointers.len()).any(|other| other != self.buffer && part.pointers[other] == pointer);
             room.held = (!self.writes && !is_written).then_some(elements);
