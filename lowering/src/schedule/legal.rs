@@ -8,8 +8,8 @@
 //! - `stage`: the buffer is not staged already. It moves along no other loop of the block. A result moves
 //!   along each loop of the copy. The copy has at most [`MOST_BYTES`].
 //! - `collapse`: the elements of each buffer are evenly spaced along both loops together, no index of them is
-//!   a value, and either both loops combine results, or none does. A buffer that varies along the outer loop is
-//!   read inside of the inner one, as all are by the kernel for rows ([`Kernel::by_point`]).
+//!   a value, and either both loops combine results, or none does. A buffer that varies along the outer loop
+//!   is read inside of the inner one, as all are by the kernel for rows ([`Kernel::by_point`]).
 //! - `fission`: the points of a row can be computed by themselves, rows write to different elements, no other
 //!   loop is in the block, and there is no second one.
 //!
