@@ -26,7 +26,7 @@ use crate::ops::control::RET;
 use crate::scalar::{Literal, Scalar};
 use crate::types::Signature;
 use crate::types::{Dim, Type};
-use crate::verify::{VerifyError, VerifyErrors, verify_function};
+use crate::verify::{InstTexts, VerifyError, VerifyErrors, verify_function};
 use slotmap::SecondaryMap;
 use smallvec::SmallVec;
 
@@ -61,6 +61,7 @@ fn infer(func: &mut Function, module: &Module) -> Result<(), VerifyErrors> {
         module,
         known: SecondaryMap::new(),
         errors: Vec::new(),
+        texts: InstTexts::new(func),
         changed: false,
     };
     inference.parameters();
@@ -81,6 +82,7 @@ struct Inference<'a> {
     order: Vec<Block>,
     known: SecondaryMap<Value, Known>,
     errors: Vec<VerifyError>,
+    texts: InstTexts<'a>,
     changed: bool,
 }
 
@@ -197,15 +199,17 @@ impl Inference<'_> {
                 let loc = func.first_inst(block).map_or(func.loc, |i| func.inst(i).loc);
                 let message = format!("the type of {name} can't be inferred: it depends on nothing but itself");
                 let help = Some("write its type in the block's parameters".to_string());
-                self.errors.push(VerifyError { function: func.name, loc, message, help });
+                self.errors.push(VerifyError { function: func.name, loc, instruction: None, message, help });
             }
         }
     }
 
     fn error(&mut self, inst: Inst, error: TypeError) {
+        let TypeError { message, help, .. } = error;
         let loc = self.func.inst(inst).loc;
+        let instruction = self.texts.without_loc(inst);
         let loc = if loc.is_none() { self.func.loc } else { loc };
-        self.errors.push(VerifyError { function: self.func.name, loc, message: error.message, help: error.help });
+        self.errors.push(VerifyError { function: self.func.name, loc, instruction, message, help });
     }
 }
 

@@ -169,10 +169,15 @@ proptest! {
             let nearest = strict.iter().copied().find(|&a| strict.iter().all(|&other| expected[other][a]));
             prop_assert_eq!(found.idom(blocks[b]), nearest.map(|a| blocks[a]));
         }
-        for order in [found.reverse_postorder().to_vec(), found.tree_order().collect()] {
+        for order in [found.reverse_postorder().to_vec(), found.preorder().collect()] {
             let place = |block: Block| order.iter().position(|&b| b == block);
             prop_assert_eq!(order.len(), reachable.iter().filter(|&&r| r).count());
             prop_assert!(order.iter().all(|&b| found.idom(b).is_none_or(|up| place(up) < place(b))));
+        }
+        let preorder: Vec<Block> = found.preorder().collect();
+        for (at, &block) in preorder.iter().enumerate() {
+            let below = preorder.iter().filter(|&&b| found.dominates(block, b)).count();
+            prop_assert!(preorder[at..at + below].iter().all(|&b| found.dominates(block, b)), "a subtree is apart");
         }
     }
 

@@ -169,7 +169,7 @@ fn errors_say_where() {
     // An error that only the verifier detects.
     assert_eq!(
         refused("args: [\"%next\", \"%0\"]", "args: [\"%next\", \"%1\"]"),
-        "`@count`: `jump` uses %1, which is not defined on every path to it (values go from block to block as block arguments \
+        "`@count`, `jump loop(%next, %1)`: `jump` uses %1, which is not defined on every path to it (values go from block to block as block arguments \
 where their definition does not dominate)"
     );
 }

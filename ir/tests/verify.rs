@@ -25,6 +25,9 @@ fn block(func: &Function, name: &str) -> Block {
 fn inst(func: &Function, n: usize) -> Inst {
     func.blocks().flat_map(|b| func.insts(b)).nth(n).unwrap()
 }
+fn inst_result(func: &Function, n: usize) -> Value {
+    func.inst(inst(func, n)).results[0]
+}
 fn target(block: Block, args: &[Value]) -> Target {
     Target { block, args: args.iter().copied().collect() }
 }
@@ -151,6 +154,20 @@ fn operands_are_values_of_the_function() {
     // `%z` loses its definition.
     f.erase(inst(&f, 4));
     assert_eq!(errors(&f), "`@f` line 10: `jump` uses %?, which is defined nowhere");
+
+    // An instruction without a location is printed.
+    let mut f = function("func @f(%x: f64) -> f64 {\n  %y = neg %x\n  ret %y\n}");
+    let made = f.create_inst(
+        op("add"),
+        [f.params()[0], inst_result(&f, 0)],
+        Attrs::new(),
+        [],
+        Types::from_elem(f64_scalar(), 1),
+        Loc::default(),
+    );
+    f.insert_before(inst(&f, 0), made);
+    let message = "`@f` line 1, `%0 = add %x, %y`: `add` uses %y, which is not defined on every path to it";
+    assert!(errors(&f).starts_with(message), "{}", errors(&f));
 
     let mut f = function(LOOP);
     let (head, entry_jump, back) = (block(&f, "head"), inst(&f, 0), inst(&f, 5));
@@ -296,7 +313,8 @@ fn branch_operands_are_checked() {
     let head = block(&f, "head");
     f.erase(branch);
     f.append(head, switch);
-    assert_eq!(errors(&f), format!("`@f`{}: `switch` has case 1 twice", place(&f)));
+    let text = "`switch %i, 1: body, 1: done, default: done`";
+    assert_eq!(errors(&f), format!("`@f`{}, {text}: `switch` has case 1 twice", place(&f)));
     assert!(f.is_linked(ret));
 }
 

@@ -28,6 +28,29 @@ pub fn predecessors(func: &Function) -> SecondaryMap<Block, SmallVec<[Block; 2]>
 }
 
 /// The dominator tree of the reachable blocks.
+///
+/// ```
+/// use rewright_ir::analysis::Dominators;
+///
+/// let text = "func @f(%c: bool) -> i64 {
+/// entry:
+///   br_if %c, left, right
+/// left:
+///   jump join(1)
+/// right:
+///   jump join(2)
+/// join(%x: i64):
+///   ret %x
+/// }";
+/// let module = rewright_ir::parse_module(text, "diamond.ir").map_err(|e| e.render(false))?;
+/// let func = module.functions().next().expect("one function");
+/// let [entry, left, _right, join] = func.blocks().collect::<Vec<_>>()[..] else { panic!("four blocks") };
+/// let dominators = Dominators::of(func);
+/// // The join has two predecessors, and neither dominates it.
+/// assert_eq!(dominators.idom(join), Some(entry));
+/// assert!(!dominators.dominates(left, join));
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Dominators {
     /// Reverse postorder.
@@ -36,10 +59,11 @@ pub struct Dominators {
     index: SecondaryMap<Block, u32>,
     /// Positions of immediate dominators; the entry block is its own.
     idom: Vec<u32>,
-    /// Times at which a walk of the tree enters and leaves each block.
-    span: Vec<(u32, u32)>,
-    /// Positions in the order in which a walk of the tree enters their blocks.
-    walk: Vec<u32>,
+    /// For each block, the interval of its subtree in `preorder`. So `a` dominates `b` if the interval of `a`
+    /// contains the start of that of `b`.
+    interval: Vec<(u32, u32)>,
+    /// Positions of the blocks in preorder of the tree.
+    preorder: Vec<u32>,
 }
 
 impl Dominators {
@@ -58,8 +82,8 @@ impl Dominators {
         for number in 0..count as u32 {
             idom[position(number) as usize] = position(idom_of_number[number as usize]);
         }
-        let (span, walk) = tree_walk(&idom);
-        Dominators { order, index, idom, span, walk }
+        let (interval, preorder) = intervals(&idom);
+        Dominators { order, index, idom, interval, preorder }
     }
 
     /// The reachable blocks in reverse postorder: each before the blocks that it dominates.
@@ -68,14 +92,15 @@ impl Dominators {
     }
     /// The reachable blocks in preorder of the tree: a block precedes all blocks that it dominates, without
     /// others in between.
-    pub fn tree_order(&self) -> impl Iterator<Item = Block> + '_ {
-        self.walk.iter().map(|&at| self.order[at as usize])
+    pub fn preorder(&self) -> impl Iterator<Item = Block> + '_ {
+        self.preorder.iter().map(|&at| self.order[at as usize])
     }
     /// True if there is a path from the entry.
     pub fn is_reachable(&self, block: Block) -> bool {
         self.index.contains_key(block)
     }
-    /// The immediate dominator; `None` for the entry and for unreachable blocks.
+    /// The immediate dominator: of the other blocks that dominate this one, the closest, which all the others
+    /// dominate. `None` for the entry and for unreachable blocks.
     pub fn idom(&self, block: Block) -> Option<Block> {
         let &at = self.index.get(block)?;
         let up = self.idom[at as usize];
@@ -88,8 +113,8 @@ impl Dominators {
             (_, None) => true,
             (None, Some(_)) => false,
             (Some(&a), Some(&b)) => {
-                let ((enter, leave), at) = (self.span[a as usize], self.span[b as usize].0);
-                enter <= at && at < leave
+                let ((start, end), at) = (self.interval[a as usize], self.interval[b as usize].0);
+                start <= at && at < end
             }
         }
     }
@@ -112,9 +137,13 @@ impl Dominators {
 
 /// A depth-first search; vertices are numbered in the order of discovery.
 struct Search {
+    /// The block of each vertex.
     vertex: Vec<Block>,
+    /// The parent of each vertex in the search tree; the root is its own.
     parent: Vec<u32>,
+    /// The predecessors of each vertex in the graph.
     preds: Vec<SmallVec<[u32; 2]>>,
+    /// The vertices in postorder.
     postorder: Vec<u32>,
 }
 
@@ -158,6 +187,9 @@ impl Search {
         search
     }
 
+    /// The immediate dominator of each vertex. The names `w`, `v`, `u`, `semi` and `bucket` are those of the
+    /// paper; `semi[w]` is the semidominator of `w` once `w` is processed, and `bucket[s]` has the processed
+    /// vertices of semidominator `s` whose dominators are still to be found.
     fn immediate_dominators(&self) -> Vec<u32> {
         let count = self.vertex.len();
         let mut semi: Vec<u32> = (0..count as u32).collect();
@@ -165,18 +197,23 @@ impl Search {
         let mut bucket: Vec<SmallVec<[u32; 1]>> = vec![SmallVec::new(); count];
         let mut forest = Forest { ancestor: vec![None; count], label: semi.clone(), path: Vec::new() };
         for w in (1..count as u32).rev() {
+            // The semidominator of w: the least vertex with a path to w through vertices greater than w.
             for &v in &self.preds[w as usize] {
                 let u = forest.eval(v, &semi);
                 semi[w as usize] = semi[w as usize].min(semi[u as usize]);
             }
             bucket[semi[w as usize] as usize].push(w);
+            // Link w to its parent in the forest.
             let parent = self.parent[w as usize];
             forest.ancestor[w as usize] = Some(parent);
+            // The vertices whose semidominator is the parent: it dominates them, unless a vertex on the path
+            // to them has a lesser semidominator. Then both have the same dominator, which is found below.
             for v in std::mem::take(&mut bucket[parent as usize]) {
                 let u = forest.eval(v, &semi);
                 idom[v as usize] = if semi[u as usize] < semi[v as usize] { u } else { parent };
             }
         }
+        // In the order of discovery, the dominators that were put off are known.
         for w in 1..count {
             if idom[w] != semi[w] {
                 idom[w] = idom[idom[w] as usize];
@@ -220,29 +257,29 @@ impl Forest {
     }
 }
 
-/// Entry and exit times of a walk of the tree, and the order of entries.
-fn tree_walk(idom: &[u32]) -> (Vec<(u32, u32)>, Vec<u32>) {
+/// The intervals of subtrees in preorder, and the preorder.
+fn intervals(idom: &[u32]) -> (Vec<(u32, u32)>, Vec<u32>) {
     let count = idom.len();
     let mut children: Vec<SmallVec<[u32; 2]>> = vec![SmallVec::new(); count];
     for at in (1..count).rev() {
         children[idom[at] as usize].push(at as u32);
     }
-    let mut span = vec![(0, 0); count];
-    let mut walk = Vec::with_capacity(count);
+    let mut interval = vec![(0, 0); count];
+    let mut preorder = Vec::with_capacity(count);
     let mut stack: Vec<u32> = Vec::new();
     if count > 0 {
-        walk.push(0);
+        preorder.push(0);
         stack.push(0);
     }
     while let Some(&at) = stack.last() {
         if let Some(child) = children[at as usize].pop() {
-            span[child as usize].0 = walk.len() as u32;
-            walk.push(child);
+            interval[child as usize].0 = preorder.len() as u32;
+            preorder.push(child);
             stack.push(child);
         } else {
-            span[at as usize].1 = walk.len() as u32;
+            interval[at as usize].1 = preorder.len() as u32;
             stack.pop();
         }
     }
-    (span, walk)
+    (interval, preorder)
 }

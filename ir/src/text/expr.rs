@@ -161,7 +161,7 @@ impl<'a> Parser<'a> {
         }
         let finish = if self.eat_word("finish") { Some(self.finish(cx, &reductions)?) } else { None };
         let outs = if self.eat_word("into") { Some(self.outs(cx)?) } else { None };
-        let types = if self.is(TokenKind::Colon) && !self.token().first {
+        let types = if self.is(TokenKind::Colon) && !self.token().first_on_line {
             self.bump();
             self.types()?
         } else {
@@ -363,7 +363,7 @@ impl<'a> Parser<'a> {
 
     /// Parses a clause after a reduction. False if there is none.
     fn clause(&mut self, cx: &mut ExprCx<'_, 'a>, reduction: &mut PReduction) -> Parsed<bool> {
-        if !self.is(TokenKind::Ident) || self.token().first {
+        if !self.is(TokenKind::Ident) || self.token().first_on_line {
             return Ok(false);
         }
         match self.slice(self.token()) {

@@ -82,7 +82,7 @@ impl<'a> Parser<'a> {
         };
         if op == ARRAYEXPR {
             self.array_expression(f, &mut inst)?;
-        } else if self.is(TokenKind::Func) && !self.token().first {
+        } else if self.is(TokenKind::Func) && !self.token().first_on_line {
             self.callee(f, &mut inst)?;
             if self.eat(TokenKind::Comma) {
                 self.items(f, &mut inst)?;
@@ -90,7 +90,7 @@ impl<'a> Parser<'a> {
         } else {
             self.items(f, &mut inst)?;
         }
-        if self.is(TokenKind::Colon) && !self.token().first {
+        if self.is(TokenKind::Colon) && !self.token().first_on_line {
             self.bump();
             inst.types = Some(self.types()?);
         }
@@ -195,7 +195,7 @@ impl<'a> Parser<'a> {
         }
         let block = f.block(name, loc);
         let mut args = SmallVec::new();
-        if self.is(TokenKind::LParen) && !self.token().first {
+        if self.is(TokenKind::LParen) && !self.token().first_on_line {
             self.bump();
             args = self.list(TokenKind::RParen, "`,` or `)`", |p| p.operand(f))?.into();
         }

@@ -1,10 +1,12 @@
 //! The lexer: splits IR text into tokens, the first step of parsing.
+//!
+//! `//` begins a comment, but between square brackets it is floor division, as in `%a[i // 2]`. At the start
+//! of a line it begins a comment there, too: an index list may go over several lines, each with a comment.
 
 use crate::loc::Loc;
 
 /// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the punctuation marks are what they are called")]
 pub(crate) enum TokenKind {
     /// `add`, `entry`, `f64`.
     Ident,
@@ -45,7 +47,9 @@ pub(crate) enum TokenKind {
     Arrow,
     Hash,
     Dollar,
-    /// A byte that starts no token, or an unterminated string.
+    /// A string without an end on its line.
+    UnterminatedString,
+    /// A byte that starts no token.
     Bad,
     /// The end of the text; may be read repeatedly.
     End,
@@ -56,7 +60,7 @@ pub(crate) enum TokenKind {
 pub(crate) struct Token {
     pub kind: TokenKind,
     /// True if it is the first of its line.
-    pub first: bool,
+    pub first_on_line: bool,
     pub loc: Loc,
 }
 
@@ -76,21 +80,21 @@ struct Lexer<'a> {
     continuation: usize,
     /// Open square brackets: inside, `//` is floor division.
     brackets: usize,
-    first: bool,
+    first_on_line: bool,
     tokens: Vec<Token>,
 }
 
 fn is_ident_start(b: u8) -> bool {
     b.is_ascii_alphabetic() || b == b'_'
 }
-fn is_ident(b: u8) -> bool {
+fn is_ident_continue(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b == b'_'
 }
 
 /// True if the text is a valid name without quotes.
 pub(super) fn is_plain_name(text: &str) -> bool {
     let bytes = text.as_bytes();
-    bytes.first().is_some_and(|&b| is_ident_start(b)) && bytes.iter().all(|&b| is_ident(b))
+    bytes.first().is_some_and(|&b| is_ident_start(b)) && bytes.iter().all(|&b| is_ident_continue(b))
 }
 
 /// All tokens of a text; the last one is [`TokenKind::End`]. The text must be shorter than 4 GiB.
@@ -102,7 +106,7 @@ pub(super) fn lex(text: &str) -> Vec<Token> {
         line_start: 0,
         continuation: 0,
         brackets: 0,
-        first: true,
+        first_on_line: true,
         tokens: Vec::with_capacity(text.len() / 4),
     };
     lexer.run();
@@ -122,8 +126,8 @@ impl Lexer<'_> {
             let kind = if start < self.bytes.len() { self.token() } else { TokenKind::End };
             let len = (self.at - start) as u32;
             let loc = Loc { line, col: col as u32, start: start as u32, len, op: None };
-            self.tokens.push(Token { kind, first: self.first, loc });
-            self.first = false;
+            self.tokens.push(Token { kind, first_on_line: self.first_on_line, loc });
+            self.first_on_line = false;
             if kind == TokenKind::End {
                 return;
             }
@@ -143,7 +147,7 @@ impl Lexer<'_> {
                     self.at = 3;
                     self.line_start = 3;
                 }
-                b'/' if self.peek(1) == b'/' && (self.brackets == 0 || self.first) => {
+                b'/' if self.peek(1) == b'/' && (self.brackets == 0 || self.first_on_line) => {
                     while self.at < self.bytes.len() && self.bytes[self.at] != b'\n' {
                         self.count_continuation();
                         self.at += 1;
@@ -158,7 +162,7 @@ impl Lexer<'_> {
         self.line += 1;
         self.line_start = self.at;
         self.continuation = 0;
-        self.first = true;
+        self.first_on_line = true;
     }
 
     fn count_continuation(&mut self) {
@@ -178,11 +182,11 @@ impl Lexer<'_> {
             b'"' => self.string(TokenKind::Str),
             b'0'..=b'9' => self.number(),
             _ if is_ident_start(b) => {
-                self.skip_while(is_ident);
+                self.skip_while(is_ident_continue);
                 // Op names may contain dots.
                 while self.peek(0) == b'.' && is_ident_start(self.peek(1)) {
                     self.at += 1;
-                    self.skip_while(is_ident);
+                    self.skip_while(is_ident_continue);
                 }
                 TokenKind::Ident
             }
@@ -195,8 +199,8 @@ impl Lexer<'_> {
         self.at += 1;
         match self.peek(0) {
             b'"' => self.string(named),
-            next if is_ident(next) => {
-                self.skip_while(is_ident);
+            next if is_ident_continue(next) => {
+                self.skip_while(is_ident_continue);
                 named
             }
             _ if b == b'%' => TokenKind::Percent,
@@ -212,16 +216,17 @@ impl Lexer<'_> {
                     self.at += 1;
                     return kind;
                 }
-                b'\n' => return TokenKind::Bad,
+                b'\n' => return TokenKind::UnterminatedString,
                 b'\\' if self.peek(1) != b'\n' && self.at + 1 < self.bytes.len() => self.at += 1,
                 _ => {}
             }
             self.count_continuation();
             self.at += 1;
         }
-        TokenKind::Bad
+        TokenKind::UnterminatedString
     }
 
+    /// `12`, `0xff`, `1.5`, `1.`, `1e-3`; with `j` after it, an imaginary number. Signs are tokens of their own.
     fn number(&mut self) -> TokenKind {
         if self.peek(0) == b'0' && self.peek(1) == b'x' && self.peek(2).is_ascii_hexdigit() {
             self.at += 2;
@@ -242,7 +247,7 @@ impl Lexer<'_> {
             self.at += 1 + sign;
             self.skip_while(digits);
         }
-        if self.peek(0) == b'j' && !is_ident(self.peek(1)) {
+        if self.peek(0) == b'j' && !is_ident_continue(self.peek(1)) {
             self.at += 1;
             return TokenKind::Imaginary;
         }
@@ -346,4 +351,42 @@ pub(super) fn escape(text: &str, out: &mut String) {
         }
     }
     out.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TokenKind as T, lex};
+
+    fn kinds(text: &str) -> Vec<T> {
+        lex(text).iter().map(|token| token.kind).filter(|&kind| kind != T::End).collect()
+    }
+
+    #[test]
+    fn two_slashes_divide_inside_brackets_only() {
+        assert_eq!(kinds("a // b"), [T::Ident]);
+        assert_eq!(kinds("[a // b]"), [T::LBracket, T::Ident, T::SlashSlash, T::Ident, T::RBracket]);
+        assert_eq!(kinds("[a,\n// b\nc]"), [T::LBracket, T::Ident, T::Comma, T::Ident, T::RBracket]);
+        assert_eq!(kinds("[a {\n} // b"), [T::LBracket, T::Ident, T::LBrace, T::RBrace]);
+    }
+
+    #[test]
+    fn numbers_end_before_ranges_and_names() {
+        assert_eq!(kinds("1..2 1.5 1. 1e-3 0xff"), [T::Int, T::DotDot, T::Int, T::Float, T::Float, T::Float, T::Int]);
+        assert_eq!(kinds("2j 2.5j 2jx -1"), [T::Imaginary, T::Imaginary, T::Int, T::Ident, T::Minus, T::Int]);
+        assert_eq!(kinds("1e 0x"), [T::Int, T::Ident, T::Int, T::Ident]);
+    }
+
+    #[test]
+    fn columns_count_characters() {
+        let tokens = lex("\u{feff}\"äö\" x // ü\n y");
+        let places: Vec<(u32, u32, bool)> = tokens.iter().map(|t| (t.loc.line, t.loc.col, t.first_on_line)).collect();
+        assert_eq!(places, [(1, 1, true), (1, 6, false), (2, 2, true), (2, 3, false)]);
+    }
+
+    #[test]
+    fn a_string_ends_on_its_line() {
+        assert_eq!(kinds("\"a\nb"), [T::UnterminatedString, T::Ident]);
+        assert_eq!(kinds(r#"%"a \" b" @"c""#), [T::Value, T::Func]);
+        assert_eq!(kinds("@ & ä"), [T::Bad, T::Bad, T::Bad]);
+    }
 }

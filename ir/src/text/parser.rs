@@ -133,7 +133,7 @@ impl<'a> Parser<'a> {
 
     /// True at the end of an instruction: a new line, a closing brace, or the end of the text.
     pub fn at_line_end(&self) -> bool {
-        self.token().first || matches!(self.kind(), TokenKind::RBrace | TokenKind::End)
+        self.token().first_on_line || matches!(self.kind(), TokenKind::RBrace | TokenKind::End)
     }
 
     pub fn report(&mut self, error: Diagnostic) {
@@ -148,7 +148,7 @@ impl<'a> Parser<'a> {
         let token = self.token();
         let found = match token.kind {
             TokenKind::End => "the end of the text".to_string(),
-            TokenKind::Bad if self.slice(token).contains('"') => "a string without an end".to_string(),
+            TokenKind::UnterminatedString => "a string without an end".to_string(),
             _ => format!("`{}`", clip(self.slice(token))),
         };
         self.fail(
@@ -206,7 +206,7 @@ impl<'a> Parser<'a> {
                 TokenKind::End => return,
                 TokenKind::RBrace if depth == 0 => return,
                 TokenKind::RBrace => depth -= 1,
-                _ if token.first && (depth == 0 || self.at_func()) => return,
+                _ if token.first_on_line && (depth == 0 || self.at_func()) => return,
                 TokenKind::LBrace => depth += 1,
                 _ => {}
             }
@@ -216,7 +216,7 @@ impl<'a> Parser<'a> {
 
     /// True at the start of a line with a function.
     pub fn at_next_func(&self) -> bool {
-        self.token().first && self.at_func()
+        self.token().first_on_line && self.at_func()
     }
 
     /// True at the start of a function.

@@ -81,7 +81,7 @@ impl<'a> Parser<'a> {
     /// A type.
     pub fn ty(&mut self) -> Parsed<Type> {
         let dtype = self.dtype()?;
-        if !self.is(TokenKind::LBracket) || self.token().first {
+        if !self.is(TokenKind::LBracket) || self.token().first_on_line {
             return Ok(Type::scalar(dtype));
         }
         self.bump();

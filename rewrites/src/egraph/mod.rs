@@ -49,7 +49,7 @@ use node::ENode;
 use region::Region;
 use rewright_ir::Loc;
 use rustc_hash::{FxHashMap, FxHashSet};
-use saturate::{End, SaturationLimits, SaturationSummary, saturate};
+use saturate::{SaturationLimits, SaturationSummary, StopReason, saturate};
 
 /// The most instructions of a block in one graph: the work grows faster than linearly.
 const REGION: usize = 256;
@@ -168,13 +168,13 @@ fn improved(cx: &MatchCx<'_>, part: &[Inst], rules: &RuleSet, extraction: Extrac
 }
 
 fn told(summary: &SaturationSummary) -> String {
-    format!("{} after {} iterations with {} nodes", summary.end, summary.iterations, summary.nodes)
+    format!("{} after {} iterations with {} nodes", summary.stop, summary.iterations, summary.nodes)
 }
 
 /// No remark if all forms were examined and none is cheaper.
 fn no_better(summary: &SaturationSummary, cost: u64, doubt: &str, loc: Loc) -> NoMatch {
-    match summary.end {
-        End::Saturated | End::Goal if doubt.is_empty() => NoMatch::quiet(),
+    match summary.stop {
+        StopReason::Saturated if doubt.is_empty() => NoMatch::quiet(),
         _ => {
             let (told, top) = (told(summary), summary.top());
             NoMatch::because(format!("{told}: no form costs less than {cost}; {top}{doubt}")).at(loc)

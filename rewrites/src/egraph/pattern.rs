@@ -1,5 +1,14 @@
 //! Compiles a rule's pattern to a program that walks e-classes (de Moura and Bjørner, "Efficient E-Matching
 //! for SMT Solvers", 2007).
+//!
+//! `(add (mul ?x ?y) 0)` becomes this program, without the steps for attributes:
+//!
+//! ```text
+//! Bind r0 = add(r1, r2)       in both orders
+//! Bind r1 = mul(r3, r4)
+//! Literal r2 is 0
+//! Computes mul(r3, r4), and add(r1, r2), at the dtypes of their operands
+//! ```
 
 use super::analysis::Graph;
 use super::computes::Computes;
@@ -17,11 +26,11 @@ type Reg = usize;
 enum PatternStep {
     /// A node of the class in `at` has this op; its children go to `out` and the registers after it, in both
     /// orders if they may be exchanged. The rest of the program runs for each such node.
-    Op { at: Reg, shape: Shape, out: Reg, swaps: bool },
+    Bind { at: Reg, shape: Shape, out: Reg, swaps: bool },
     /// The class is this attribute, or its absence.
     Attr(Reg, Option<AttrLeaf>),
     /// Both registers hold the same class.
-    Same(Reg, Reg),
+    Compare(Reg, Reg),
     /// The class is this number, at the dtype of the class.
     Literal(Reg, Number),
     /// The class is a constant.
@@ -66,21 +75,21 @@ pub(crate) type Regs = SmallVec<[Id; 12]>;
 pub(crate) struct PatternSearch {
     pub found: Vec<Regs>,
     /// The most matches.
-    pub matches: usize,
+    pub max_matches: usize,
     /// The number of nodes that may still be scanned, whether they match or not.
-    pub looks: usize,
+    pub scans: usize,
 }
 
 impl PatternSearch {
     fn is_over(&self) -> bool {
-        self.looks == 0 || self.found.len() >= self.matches
+        self.scans == 0 || self.found.len() >= self.max_matches
     }
 }
 
 impl Pattern {
-    /// `None` for patterns with several roots or rest variables, with ops of variable arity, or that read a
-    /// result other than the first.
-    pub fn of(rule: &Rule) -> Option<Pattern> {
+    /// Compiles the left side of a rule. `None` for patterns with several roots or rest variables, with ops of
+    /// variable arity, or that read a result other than the first.
+    pub fn compile(rule: &Rule) -> Option<Pattern> {
         if !rule.also.is_empty() || rule.has_rests() {
             return None;
         }
@@ -136,12 +145,12 @@ impl Pattern {
             search.found.push(regs.clone());
             return;
         };
-        if let PatternStep::Op { at, shape, out, swaps } = step {
+        if let PatternStep::Bind { at, shape, out, swaps } = step {
             for node in &graph[regs[*at]].nodes {
                 if search.is_over() {
                     return;
                 }
-                search.looks -= 1;
+                search.scans -= 1;
                 if !node.is_like(shape) {
                     continue;
                 }
@@ -171,11 +180,11 @@ fn passes(graph: &Graph, step: &PatternStep, regs: &Regs) -> bool {
     let known = |reg: Reg| &graph[regs[reg]].data;
     let dtype = |reg: Reg| known(reg).ty.as_ref().map(|ty| ty.dtype());
     match step {
-        PatternStep::Op { .. } => false,
+        PatternStep::Bind { .. } => false,
         PatternStep::Attr(at, wanted) => {
             graph[regs[*at]].nodes.first().is_some_and(|n| matches!(&n.head, Head::Attr(leaf) if leaf == wanted))
         }
-        PatternStep::Same(a, b) => regs[*a] == regs[*b],
+        PatternStep::Compare(a, b) => regs[*a] == regs[*b],
         PatternStep::Literal(at, literal) => known(*at).constant.is_some_and(|c| literal.at(c.dtype()) == Some(c)),
         PatternStep::Constant(at) => known(*at).constant.is_some(),
         PatternStep::Varies(at) => known(*at).constant.is_none(),
@@ -199,7 +208,7 @@ struct Compiler<'r> {
 impl Compiler<'_> {
     fn place(&mut self, reg: Reg, node: NodeId, next: &mut Vec<(Reg, NodeId)>) -> Option<()> {
         if let Some(before) = self.at[node] {
-            self.steps.push(PatternStep::Same(before, reg));
+            self.steps.push(PatternStep::Compare(before, reg));
             return Some(());
         }
         self.at[node] = Some(reg);
@@ -225,7 +234,7 @@ impl Compiler<'_> {
                 }
                 let out = self.regs;
                 self.regs += count;
-                self.steps.push(PatternStep::Op { at: reg, shape, out, swaps: term.is_commutative() });
+                self.steps.push(PatternStep::Bind { at: reg, shape, out, swaps: term.is_commutative() });
                 self.ops.push(OpPlace { node, op, out });
                 next.extend(term.args.iter().enumerate().map(|(n, &arg)| (out + n, arg)));
                 for (n, def) in op.0.attrs.iter().enumerate() {
@@ -236,7 +245,7 @@ impl Compiler<'_> {
                             self.steps.push(PatternStep::Attr(at, Some(AttrLeaf::new(attr.clone()))));
                         }
                         Some((_, AttrTerm::Var(var))) => match self.attrs[*var] {
-                            Some(before) => self.steps.push(PatternStep::Same(before, at)),
+                            Some(before) => self.steps.push(PatternStep::Compare(before, at)),
                             None => self.attrs[*var] = Some(at),
                         },
                     }

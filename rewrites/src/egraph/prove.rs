@@ -8,7 +8,7 @@ use super::proof::{Proof, ProofStep, told};
 use super::proof_names::Named;
 use super::region::{Region, candidates};
 use super::rules::RuleSet;
-use super::saturate::{End, SaturationLimits, SaturationSummary, saturate};
+use super::saturate::{SaturationLimits, SaturationSummary, StopReason, saturate};
 use super::solved;
 use super::terms::{Knowns, TermId, TermTable};
 use super::verify::ProofError;
@@ -61,7 +61,7 @@ pub enum NoProof {
 
 /// Limits of a search for a proof.
 const LIMITS: SaturationLimits =
-    SaturationLimits { nodes: 5_000, iterations: 24, matches: 1_000, looks: 50_000, times: false };
+    SaturationLimits { nodes: 5_000, iterations: 24, matches: 1_000, scans: 50_000, times: false };
 
 /// The depth limit: the construction of a proof recurses into the parts of a term.
 const DEEPEST: usize = 500;
@@ -71,11 +71,11 @@ fn searched(region: &mut Region, rules: &RuleSet, a: Id, b: Id) -> Result<(), No
     if let Some(clash) = region.graph.analysis.clash.clone() {
         return Err(NoProof::Unsound(contradiction::of_graph(&mut region.graph, rules, (&clash, &summary))));
     }
-    let SaturationSummary { end, iterations, nodes, .. } = summary;
-    if end == End::Goal || region.graph.find(a) == region.graph.find(b) {
+    let SaturationSummary { stop, iterations, nodes, .. } = summary;
+    if stop == StopReason::Goal {
         return Ok(());
     }
-    let how = format!("{end} after {iterations} iterations with {nodes} nodes; {}", summary.top());
+    let how = format!("{stop} after {iterations} iterations with {nodes} nodes; {}", summary.top());
     Err(NoProof::NotFound { how })
 }
 

@@ -65,7 +65,7 @@ impl RuleSet {
     fn new(given: Vec<&'static Rule>, granted: Liberties) -> Self {
         let usable = |rule: &&'static Rule| granted.contains(rule.liberties) && rule.rhs.len() == 1;
         let compiled = |rule: &'static Rule| {
-            Pattern::of(rule).map(|pattern| Compiled { rule, pattern, root: 0, holds: OnceLock::new() })
+            Pattern::compile(rule).map(|pattern| Compiled { rule, pattern, root: 0, holds: OnceLock::new() })
         };
         let mut named: Vec<&'static Rule> = given.iter().copied().filter(usable).collect();
         named.sort_by_key(|rule| rule.name);

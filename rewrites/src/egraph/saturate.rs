@@ -29,43 +29,43 @@ pub(crate) struct SaturationLimits {
     pub matches: usize,
     /// The most nodes that are scanned for one rule in an iteration: a deep pattern has many paths through
     /// large classes.
-    pub looks: usize,
+    pub scans: usize,
     /// Whether the time of each rule is measured.
     pub times: bool,
 }
 
 impl Default for SaturationLimits {
     fn default() -> Self {
-        SaturationLimits { nodes: 3_000, iterations: 24, matches: 1_000, looks: 20_000, times: false }
+        SaturationLimits { nodes: 3_000, iterations: 24, matches: 1_000, scans: 20_000, times: false }
     }
 }
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum StopReason {
     /// The graph is saturated.
     Saturated,
     /// The limit of nodes was reached.
-    Nodes,
+    NodeLimit,
     /// The limit of iterations was reached.
-    Iterations,
+    IterationLimit,
     /// A rule reached its limit of matches or of scanned nodes, and the iteration changed nothing.
-    Matches,
+    MatchLimit,
     /// The goal was reached.
     Goal,
     /// Unequal constants or types became equal: a rule is unsound.
     Contradiction,
 }
 
-impl fmt::Display for End {
+impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            End::Saturated => "saturated",
-            End::Nodes => "cut (nodes)",
-            End::Iterations => "cut (iterations)",
-            End::Matches => "cut (matches)",
-            End::Goal => "found",
-            End::Contradiction => "contradiction",
+            StopReason::Saturated => "saturated",
+            StopReason::NodeLimit => "cut (nodes)",
+            StopReason::IterationLimit => "cut (iterations)",
+            StopReason::MatchLimit => "cut (matches)",
+            StopReason::Goal => "found",
+            StopReason::Contradiction => "contradiction",
         })
     }
 }
@@ -95,7 +95,7 @@ impl RuleUse {
 /// The result of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct SaturationSummary {
-    pub end: End,
+    pub stop: StopReason,
     pub iterations: usize,
     pub nodes: usize,
     pub classes: usize,
@@ -113,17 +113,18 @@ impl SaturationSummary {
     }
 }
 
-/// Matches that were applied, and would add nothing again. Matches that conditions rejected are tried again,
-/// because more facts may be known.
+/// Matches that were applied, and would add nothing again. Matches that conditions rejected are not among
+/// them: they are tried again, because more facts may be known.
 #[derive(Default)]
-struct Tried {
+struct Applied {
     matches: FxHashSet<(usize, Regs)>,
     forms: FxHashSet<(Id, NormalForm)>,
     /// The rules, by number, whose search in the last iteration was cut short by a limit.
-    cut: FxHashSet<usize>,
+    cut_short: FxHashSet<usize>,
 }
 
-/// Applies rules until the graph is saturated, a limit is reached, or `done` returns true.
+/// Applies rules until the graph is saturated, a limit is reached, or `done` returns true. `done` is tested
+/// before the first iteration, and after each of them.
 pub(crate) fn saturate(
     graph: &mut Graph,
     set: &RuleSet,
@@ -131,42 +132,46 @@ pub(crate) fn saturate(
     done: impl Fn(&Graph) -> bool,
 ) -> SaturationSummary {
     graph.rebuild();
+    // One entry for each rule, and after them one for each of `nary::REASONS`.
     let names = set.rules.iter().map(|c| c.rule.name).chain(nary::REASONS.map(Name::new));
     let mut uses: Vec<RuleUse> = names.map(RuleUse::of).collect();
-    let mut tried = Tried::default();
-    let mut end = End::Iterations;
+    let mut applied = Applied::default();
+    let mut stop = StopReason::IterationLimit;
     let mut iterations = 0;
-    while iterations < limits.iterations {
-        if done(graph) {
-            end = End::Goal;
-            break;
-        }
+    if done(graph) {
+        stop = StopReason::Goal;
+    }
+    while stop != StopReason::Goal && iterations < limits.iterations {
         iterations += 1;
         let changed = std::mem::take(&mut graph.analysis.changed);
         let near = if iterations == 1 { ClassDistances::all() } else { ClassDistances::to(graph, &changed) };
-        let mut round = Round::search(graph, set, limits, &near, &mut tried, &mut uses);
-        let stopped = round.apply(graph, set, limits, &mut tried, &mut uses);
+        let mut iteration = Iteration::search(graph, set, limits, &near, &mut applied, &mut uses);
+        let stopped = iteration.apply(graph, set, limits, &mut applied, &mut uses);
         graph.analysis.rule = None;
         if !graph.clean {
             graph.rebuild();
         }
         if graph.analysis.clash.is_some() {
-            end = End::Contradiction;
+            stop = StopReason::Contradiction;
+            break;
+        }
+        if done(graph) {
+            stop = StopReason::Goal;
             break;
         }
         if stopped {
-            end = End::Nodes;
+            stop = StopReason::NodeLimit;
             break;
         }
-        if !round.news {
-            end = if round.limited { End::Matches } else { End::Saturated };
+        if !iteration.changed {
+            stop = if iteration.limited { StopReason::MatchLimit } else { StopReason::Saturated };
             break;
         }
     }
     uses.retain(|u| u.searched > 0);
     uses.sort_by_key(|u| (std::cmp::Reverse(u.nodes), std::cmp::Reverse(u.applied), u.rule));
     SaturationSummary {
-        end,
+        stop,
         iterations,
         nodes: graph.total_number_of_nodes(),
         classes: graph.number_of_classes(),
@@ -186,60 +191,60 @@ fn classes(graph: &Graph, shape: &Shape) -> Vec<Id> {
 }
 
 /// The matches of an iteration.
-struct Round {
+struct Iteration {
     found: Vec<(usize, Vec<Regs>)>,
     forms: Vec<FoundForm>,
     /// A node was added or two classes were merged.
-    news: bool,
+    changed: bool,
     /// A rule reached its limit of matches or of scanned nodes.
     limited: bool,
 }
 
-impl Round {
+impl Iteration {
     /// Searches near the classes that changed since the last iteration: elsewhere there are no new matches.
     fn search(
         graph: &Graph,
         set: &RuleSet,
         limits: SaturationLimits,
         near: &ClassDistances,
-        tried: &mut Tried,
+        applied: &mut Applied,
         uses: &mut [RuleUse],
-    ) -> Round {
-        let mut round = Round { found: Vec::new(), forms: Vec::new(), news: false, limited: false };
-        let cut = std::mem::take(&mut tried.cut);
+    ) -> Iteration {
+        let mut iteration = Iteration { found: Vec::new(), forms: Vec::new(), changed: false, limited: false };
+        let cut = std::mem::take(&mut applied.cut_short);
         let classes: Vec<Vec<Id>> = set.shapes.iter().map(|shape| classes(graph, shape)).collect();
         for (at, Compiled { pattern, root, .. }) in set.rules.iter().enumerate() {
             let begun = limits.times.then(Instant::now);
             let (all, used) = (cut.contains(&at), &mut uses[at]);
-            let mut search = PatternSearch { found: Vec::new(), matches: limits.matches, looks: limits.looks };
+            let mut search = PatternSearch { found: Vec::new(), max_matches: limits.matches, scans: limits.scans };
             let mut here = classes[*root].iter().filter(|&&class| all || near.is_within(class, pattern.depth));
             if !here.all(|&class| {
                 used.searched += 1;
                 pattern.search(graph, class, &mut search)
             }) {
-                tried.cut.insert(at);
+                applied.cut_short.insert(at);
             }
             let mut found = search.found;
-            found.retain(|regs| !tried.matches.contains(&(at, regs.clone())));
+            found.retain(|regs| !applied.matches.contains(&(at, regs.clone())));
             used.matches += found.len();
             if !found.is_empty() {
-                round.found.push((at, found));
+                iteration.found.push((at, found));
             }
             used.time += elapsed(begun);
         }
-        round.limited = !tried.cut.is_empty();
+        iteration.limited = !applied.cut_short.is_empty();
         if let Some(ring) = &set.ring {
             let begun = limits.times.then(Instant::now);
             let (forms, searched) = ring.search(graph, near);
-            round.forms = forms;
-            round.forms.retain(|found| !tried.forms.contains(&(found.class, found.form.clone())));
+            iteration.forms = forms;
+            iteration.forms.retain(|found| !applied.forms.contains(&(found.class, found.form.clone())));
             let uses = &mut uses[set.rules.len()..];
-            round.forms.iter().for_each(|found| uses[found.form.reason()].matches += 1);
+            iteration.forms.iter().for_each(|found| uses[found.form.reason()].matches += 1);
             // One search reads all three forms.
             uses.iter_mut().for_each(|used| used.searched += searched);
             uses[0].time += elapsed(begun);
         }
-        round
+        iteration
     }
 
     /// Applies the matches. True if the graph has reached its limit.
@@ -248,7 +253,7 @@ impl Round {
         graph: &mut Graph,
         set: &RuleSet,
         limits: SaturationLimits,
-        tried: &mut Tried,
+        applied: &mut Applied,
         uses: &mut [RuleUse],
     ) -> bool {
         for (at, found) in std::mem::take(&mut self.found) {
@@ -261,7 +266,7 @@ impl Round {
                 let Some(plan) = template::plan(graph, rule, pattern, &regs) else { continue };
                 let from = |graph: &mut Graph| template::instance(graph, rule, pattern, &regs);
                 self.unite(graph, &mut uses[at], from, &plan);
-                tried.matches.insert((at, regs));
+                applied.matches.insert((at, regs));
             }
             uses[at].time += elapsed(begun);
         }
@@ -277,7 +282,7 @@ impl Round {
                 self.unite(graph, used, |graph| found.from(graph), &plan);
             }
             used.time += elapsed(begun);
-            tried.forms.insert((found.class, found.form));
+            applied.forms.insert((found.class, found.form));
         }
         false
     }
@@ -297,7 +302,7 @@ impl Round {
         let united = graph.union_trusted(from, to, used.rule.as_str());
         let added = graph.total_size() - before;
         if united || added > 0 {
-            self.news = true;
+            self.changed = true;
             used.applied += 1;
             used.nodes += added;
         }

@@ -52,7 +52,7 @@ pub struct RuleStats {
 impl SaturationStats {
     pub(crate) fn add(&mut self, function: Name, loc: Loc, instructions: usize, summary: &SaturationSummary) {
         let &SaturationSummary { iterations, nodes, classes, .. } = summary;
-        let end = summary.end.to_string();
+        let end = summary.stop.to_string();
         self.graphs.push(GraphStats { function, loc, instructions, iterations, nodes, classes, end });
         for used in &summary.uses {
             let known = self.rules.iter().position(|rule| rule.rule == used.rule);

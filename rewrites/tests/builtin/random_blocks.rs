@@ -163,7 +163,7 @@ fn build(plans: &[Plan], dels: &[(Index, Index)]) -> Function {
     let params = |&b: &Block| [vec![func.block_params(b)[0]], vec![func.block_params(b)[1]]];
     let defined = blocks.iter().map(params).collect();
     let order: Vec<Block> =
-        dominators.tree_order().chain(blocks.iter().copied().filter(|&b| !dominators.is_reachable(b))).collect();
+        dominators.preorder().chain(blocks.iter().copied().filter(|&b| !dominators.is_reachable(b))).collect();
     let mut filler = Filler { func, blocks: &blocks, dominators, defined };
     for block in order {
         let at = blocks.iter().position(|&b| b == block).unwrap();

@@ -135,7 +135,7 @@ impl Twins {
             ended: FxHashSet::default(),
             twins: Vec::new(),
         };
-        for block in cx.dominators().tree_order() {
+        for block in cx.dominators().preorder() {
             walk.versions.clear();
             walk.ended.clear();
             cx.func().insts(block).for_each(|inst| walk.inst(block, inst));

@@ -77,7 +77,7 @@ impl Redundant {
         // The latest value of each number. A value that does not dominate the current block dominates no
         // later one either.
         let mut latest: FxHashMap<Value, Value> = FxHashMap::default();
-        for block in cx.dominators().tree_order() {
+        for block in cx.dominators().preorder() {
             for (index, &param) in func.block_params(block).iter().enumerate() {
                 let same = latest.insert(numbers.get(param), param);
                 if let Some(same) = same.filter(|&same| func.ty(same).refines(func.ty(param))) {
