@@ -11,6 +11,7 @@ pub mod arrayexpr;
 pub mod compare;
 pub mod compress;
 pub mod concat;
+pub mod contraction;
 pub mod control;
 pub mod convert;
 pub mod create;

@@ -18,8 +18,7 @@ use super::plan::*;
 use super::reindex::Reindex;
 use super::view::ViewOp;
 use super::wrap::{wrap, wrap_store};
-use super::wrap_dot::{self, wrap_dot};
-use super::wrap_reduction::wrap_reduction;
+use super::wrap_reduction::{to_be_equal, wrap_reduction};
 use super::{Instead, LowerError, Remark};
 use crate::kernel::{KInst, KOp, Kernel};
 use crate::lower::program::is_contraction;
@@ -433,7 +432,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
                 // A scalar is taken out of its buffer, so it can't be computed where the caller wants it.
                 let exit = |v: &Value| self.exits.get(v).copied().filter(|_| self.func.ty(*v).is_array());
                 let exits = data.results.iter().map(exit).collect();
-                let equal = wrap_dot::to_be_equal(self.func, data);
+                let equal = to_be_equal(self.func, data);
                 let by_hand = data.attrs.str("schedule").is_some();
                 let contracts = !by_hand && !self.planner.codegens.is_empty() && is_contraction(&expr);
                 StepKind::Kernel(Box::new(KernelStep {
@@ -456,7 +455,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
                     self.remark(data, Instead::Loops(codegen), &format!("{why}{ignored}"));
                     let exit = |v: &Value| self.exits.get(v).copied().filter(|_| self.func.ty(*v).is_array());
                     let exits = data.results.iter().map(exit).collect();
-                    let equal = wrap_dot::to_be_equal(self.func, data);
+                    let equal = to_be_equal(self.func, data);
                     StepKind::Program(Box::new(ProgramStep { program, exits, equal, meaning: eval }))
                 }
                 (_, refused) => {
@@ -473,7 +472,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         Ok(match (meaning, data.attrs.expr()) {
             (Meaning::Store(_), _) => Arc::new(wrap_store(self.func, data)?),
             (_, Some(expr)) if data.op == ARRAYEXPR => Arc::clone(expr),
-            _ => Arc::new(match wrap_reduction(self.func, data).or_else(|| wrap_dot(self.func, data)) {
+            _ => Arc::new(match wrap_reduction(self.func, data) {
                 Some(reduction) => reduction?,
                 None => wrap(self.planner.module, self.func, data)?,
             }),

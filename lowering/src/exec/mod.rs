@@ -82,7 +82,6 @@ mod times;
 mod value;
 mod view;
 mod wrap;
-mod wrap_dot;
 mod wrap_reduction;
 
 pub use args::Arg;

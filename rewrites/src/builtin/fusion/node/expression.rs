@@ -36,6 +36,11 @@ impl FusedExpr {
         self.expr.axes[kept..].iter().all(|axis| axis.kind == AxisKind::Reduce)
     }
 
+    /// True if the innermost axis is parallel, so that the kernel computes vectors of results.
+    pub(crate) fn has_columns(&self) -> bool {
+        self.expr.axes.last().is_some_and(|axis| axis.kind == AxisKind::Parallel)
+    }
+
     /// The number of accumulators.
     pub(crate) fn accumulators(&self) -> usize {
         self.expr.accumulators().count()

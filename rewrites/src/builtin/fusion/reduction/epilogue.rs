@@ -89,8 +89,8 @@ impl FusedExpr {
                 }
             }
         }
-        let kept = self.expr.axes.iter().filter(|axis| axis.kind.has_results()).count() as u32;
-        let each_once = (0..kept).all(|own| places.iter().filter(|place| **place == Some(own)).count() == 1);
+        let mut kept = (0..).zip(&self.expr.axes).filter(|(_, axis)| axis.kind.has_results());
+        let each_once = kept.all(|(own, _)| places.iter().filter(|place| **place == Some(own)).count() == 1);
         let one = Some(SymExpr::constant(1));
         let others = reader.axes.iter().zip(&places).all(|(axis, place)| place.is_some() || axis.hi == one);
         (each_once && others).then_some(places)

@@ -1,7 +1,7 @@
 //! `reduce-finish`: fuses reductions along rows with the elementwise consumer of their results.
 
 use super::reduce_fusion::takes_in;
-use super::reduction_node::{along_rows, reduces, scans};
+use super::reduction_node::{along_rows, contracts, reduces, scans};
 use crate::builtin::fusion::cost::is_large;
 use crate::builtin::fusion::legality::{is_pointwise, may_move};
 use crate::builtin::fusion::node::FusedExpr;
@@ -12,19 +12,21 @@ use rewright_ir::{ArrayExpr, Attr};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Fuses reductions along rows, and scans, with the elementwise work on their results into one `arrayexpr`:
-/// the mean of a row is divided by the row's length where the row is summed, and the root of a norm is taken
-/// there.
+/// Fuses reductions along rows, scans, and contractions (`dot_general`), with the elementwise work on their
+/// results into one `arrayexpr`: the mean of a row is divided by the row's length where the row is summed,
+/// and a bias and an activation function are applied to a product of matrices block by block.
 ///
 /// The consumer is an `arrayexpr` along the kept axes, and the only user of the results. Several reductions
 /// that it reads are fused into one pass if they have the same axes and combine in the same order. The
-/// consumer reads the results of the others from memory. The rewrite waits until `reduce-fusion` has fused
-/// the reductions with their producers.
+/// consumer reads the results of the others, and of all contractions but the first, from memory. The rewrite
+/// waits until `reduce-fusion` has fused the reductions with their producers.
 ///
 /// These consumers are not fused:
 ///
 /// - Functions, such as a logarithm of each row's result: a pass of their own computes a vector of them at
-///   once. A remark says so.
+///   once. A remark says so. Where the innermost axis is parallel, as in products of matrices, functions are
+///   fused.
+/// - Consumers of contractions whose extents are only known to be equal at a call.
 /// - Consumers of more than 64 values. A remark says so if one of the first 64 is the result of a reduction.
 /// - Consumers that read only reductions of large nodes, which are not fused with their reductions either.
 ///
@@ -84,14 +86,15 @@ impl RootRewrite for ReduceFinish {
                 continue;
             }
             let found = along_rows(cx, inst).filter(|node| !node.is_total()).or_else(|| scans(cx, inst));
-            let Some(found) = found else { continue };
-            node = match node {
-                None => Some(found),
-                Some(first) => Some(first.joined(found)),
+            node = match (node, found) {
+                (None, None) => contracts(cx, inst),
+                (None, found) => found,
+                (Some(first), Some(found)) => Some(first.joined(found)),
+                (first, None) => first,
             };
         }
         let node = node.ok_or(NoMatch::quiet())?;
-        if let Some(inst) = reader.body.insts.iter().find(|inst| is_long(inst)) {
+        if let Some(inst) = reader.body.insts.iter().find(|inst| is_long(inst) && !node.has_columns()) {
             let BodyOp::Op(op, _) = &inst.op else { return Err(NoMatch::quiet()) };
             let why = format!("`{}` of row results stays a pass of its own, which computes several at once", op.name);
             return Err(NoMatch::because(why).at(inst.loc));

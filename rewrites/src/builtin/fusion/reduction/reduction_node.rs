@@ -7,6 +7,7 @@ use crate::builtin::fusion::legality::is_scheduled;
 use crate::builtin::fusion::node::FusedExpr;
 use crate::prelude::*;
 use rewright_ir::expr::{AxisKind, Init, SymExpr, Write};
+use rewright_ir::ops::contraction::Contraction;
 use rewright_ir::ops::reduced::Reduced;
 use rewright_ir::ops::scan::Scan;
 use rewright_ir::{ArrayExpr, InstData};
@@ -15,7 +16,9 @@ use std::borrow::Cow;
 /// True for a reduction, as an op or as a node.
 pub(crate) fn reduces(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
-    data.attrs.expr().is_some_and(|expr| !expr.reductions.is_empty()) || Reduced::of(func, data).is_some()
+    data.attrs.expr().is_some_and(|expr| !expr.reductions.is_empty())
+        || Reduced::of(func, data).is_some()
+        || Contraction::of(func, data).is_some()
 }
 
 /// The instruction as a node, if it is a reduction along any axes that covers all points, with axes that
@@ -74,6 +77,25 @@ pub(crate) fn scans(cx: &MatchCx<'_>, inst: Inst) -> Option<FusedExpr> {
         args: data.args.to_vec(),
         results: data.results.to_vec(),
         expr: expr.into_owned(),
+    })
+}
+
+/// The instruction as a node, if it is a contraction whose extents are known to be equal before a call.
+pub(crate) fn contracts(cx: &MatchCx<'_>, inst: Inst) -> Option<FusedExpr> {
+    let func = cx.func();
+    let data = func.inst(inst);
+    let contraction = Contraction::of(func, data)?;
+    let result = func.ty(data.results[0]);
+    if is_scheduled(data) || !contraction.to_be_equal().is_empty() || !result.is_array() {
+        return None;
+    }
+    let expr = contraction.expression(result).ok()?;
+    let has_extents = expr.axes.iter().all(|axis| axis.hi.is_some());
+    (has_extents && !expr.reductions.is_empty()).then(|| FusedExpr {
+        of: [inst].into_iter().collect(),
+        args: data.args.to_vec(),
+        results: data.results.to_vec(),
+        expr,
     })
 }
 
