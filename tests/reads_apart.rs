@@ -1,5 +1,5 @@
 //! Random nodes that read beyond the ends of arrays, at quotients and remainders, or along some of their
-//! axes only: the rewrites `operand-reads` and `repeated-values` preserve their results, also for empty
+//! axes only: the rewrites `reads-in-bounds` and `repeated-values` preserve their results, also for empty
 //! axes or arrays, positions out of bounds, and unused operands.
 //!
 //! `REWRIGHT_READS=100000 cargo test --release --test reads_apart` is the full run.
@@ -16,7 +16,7 @@ use same::same_datum;
 
 const LIMITS: Limits = Limits { steps: 1 << 22, elements: 1 << 20, bytes: 1 << 28, depth: 64 };
 const SYMBOLS: [&str; 3] = ["n", "m", "p"];
-const PIPELINES: [&str; 4] = ["operand-reads", "repeated-values", "repeated-values, operand-reads", "default"];
+const PIPELINES: [&str; 3] = ["reads-in-bounds", "repeated-values, reads-in-bounds", "default"];
 
 /// A function of some nodes, and arguments.
 struct Case {
@@ -186,6 +186,6 @@ fn extracted_reads_keep_results() {
             (wanted, found) => panic!("{wanted:?}\n{found:?}\n{}", told()),
         }
     }
-    assert!(changed > cases / 4 && with_results > cases / 2, "{changed} were rewritten, {with_results} had results");
+    assert!(changed > cases / 25 && with_results > cases / 2, "{changed} were rewritten, {with_results} had results");
     println!("{cases} nodes agree: {changed} were rewritten, {with_results} had results");
 }

@@ -35,7 +35,7 @@ mod long_division;
 mod lower;
 mod oracle_arrays;
 mod programs;
-mod reindex;
+mod reads;
 mod row_lanes;
 mod rows_beside;
 mod schedules;

@@ -15,7 +15,6 @@ use super::loop_program::{LoopProgram, ProgramStep};
 use super::parts::Update;
 use super::pick::Pick;
 use super::plan::*;
-use super::reindex::Reindex;
 use super::view::ViewOp;
 use super::wrap::{wrap, wrap_store};
 use super::wrap_reduction::{to_be_equal, wrap_reduction};
@@ -445,9 +444,6 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
                     meaning,
                 }))
             }
-            Err(NoLaunch::None(_)) if let Some(reindex) = self.reindex(data, meaning) => {
-                StepKind::Reindex(Box::new(reindex))
-            }
             Err(NoLaunch::None(why)) => match (meaning, program.codegen()) {
                 (Meaning::Array(eval), Ok(codegen)) => {
                     let is_scheduled = data.op == ARRAYEXPR && data.attrs.str("schedule").is_some();
@@ -477,13 +473,6 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
                 None => wrap(self.planner.module, self.func, data)?,
             }),
         })
-    }
-
-    /// Elements that are read elsewhere, where that is all that an expression does.
-    fn reindex(&self, data: &InstData, meaning: Meaning) -> Option<Reindex> {
-        let Meaning::Array(_) = meaning else { return None };
-        let expr = data.attrs.expr().filter(|_| data.op == ARRAYEXPR && data.attrs.str("schedule").is_none())?;
-        Reindex::of(expr, self.exit(data))
     }
 
     /// The position of an instruction's first result among the function's, if the block ends by returning it.

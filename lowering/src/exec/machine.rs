@@ -158,7 +158,6 @@ impl<'e> Machine<'e> {
             StepKind::Update(update) => self.update(act, step, update)?,
             StepKind::Join(join) => self.join(act, step, *join)?,
             StepKind::Pick(pick) => self.pick(act, step, *pick)?,
-            StepKind::Reindex(reindex) => self.reindex(act, step, reindex)?,
             StepKind::Program(program) => self.program_step(act, step, program)?,
             StepKind::Array(eval) => self.array(act, step, *eval, Why::Planned)?,
             StepKind::Store(param) => self.store(act, step, *param, Why::Planned)?,

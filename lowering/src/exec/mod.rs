@@ -71,7 +71,6 @@ mod parts;
 mod pick;
 pub(crate) mod plan;
 mod print;
-mod reindex;
 mod replay;
 mod reshape;
 mod results;

@@ -9,7 +9,6 @@ use super::launch::Launch;
 use super::loop_program::{LoopProgram, ProgramStep};
 use super::parts::Update;
 use super::pick::Pick;
-use super::reindex::Reindex;
 use super::view::ViewOp;
 use crate::lower::program::is_worth_a_program;
 use rewright_ir::op::ScalarFn;
@@ -119,8 +118,6 @@ pub enum StepKind {
     Join(Join),
     /// Reads at places that operands name.
     Pick(Pick),
-    /// Reads elements elsewhere, beyond the ends or at quotients and remainders of indices.
-    Reindex(Box<Reindex>),
     /// Runs a loop program.
     Program(Box<ProgramStep>),
     /// Computes whole values by the op's reference meaning.

@@ -87,8 +87,8 @@ impl PatternSearch {
 }
 
 impl Pattern {
-    /// Compiles the left side of a rule. `None` for patterns with several roots or rest variables, with ops of
-    /// variable arity, or that read a result other than the first.
+    /// Compiles the left side of a rule. `None` for patterns with several roots or rest variables, with ops
+    /// of variable arity, or that read a result other than the first.
     pub fn compile(rule: &Rule) -> Option<Pattern> {
         if !rule.also.is_empty() || rule.has_rests() {
             return None;

@@ -2,9 +2,9 @@
 //! work from the program.
 //!
 //! - [`operand_casts`]: casts operands of `concat`, `stack` and `update` before they are copied.
-//! - [`operand_reads`]: materializes operands with indexing that kernels do not support.
+//! - [`reads_in_bounds`]: removes boundary modes from reads that are in bounds.
 //! - [`del_placement`]: ends each array's life after its last use.
 
 pub mod del_placement;
 pub mod operand_casts;
-pub mod operand_reads;
+pub mod reads_in_bounds;

@@ -1,5 +1,5 @@
-//! Expressions that only read: beyond the ends of an array, at quotients and remainders of indices, along several axes at once. They are steps that copy
-//! rows, and give what the reference evaluator gives: the same elements, or an error of the same words.
+//! Expressions that only read: beyond the ends of an array, at quotients and remainders of indices, along several
+//! axes at once. They are loop programs, and agree with the reference evaluator, in the words of errors, too.
 
 use ndarray::ArrayD;
 use rewright_ir::eval::evaluate;
@@ -62,7 +62,7 @@ fn function(rng: &mut fastrand::Rng, dtype: DType, extents: &[usize]) -> (String
 
 #[test]
 fn elements_are_read_where_the_reference_evaluator_reads_them() {
-    let cases = std::env::var("REWRIGHT_REINDEX").ok().and_then(|n| n.parse().ok()).unwrap_or(CASES);
+    let cases = std::env::var("REWRIGHT_READS").ok().and_then(|n| n.parse().ok()).unwrap_or(CASES);
     let mut rng = fastrand::Rng::with_seed(7);
     let (mut results, mut errors) = (0, 0);
     for _ in 0..cases {
