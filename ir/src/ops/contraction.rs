@@ -29,7 +29,7 @@ pub struct Contraction {
 type Pair = [Option<usize>; 2];
 
 impl Contraction {
-    /// The contraction of an instruction; `None` for other ops, and for one that is not well-typed.
+    /// The contraction of an instruction; `None` for other ops, and if its axes are wrong.
     pub fn of(func: &Function, data: &InstData) -> Option<Contraction> {
         let &[a, b] = &data.args[..] else { return None };
         if data.op != DOT_GENERAL {

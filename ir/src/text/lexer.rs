@@ -226,7 +226,8 @@ impl Lexer<'_> {
         TokenKind::UnterminatedString
     }
 
-    /// `12`, `0xff`, `1.5`, `1.`, `1e-3`; with `j` after it, an imaginary number. Signs are tokens of their own.
+    /// `12`, `0xff`, `1.5`, `1.`, `1e-3`; with `j` after it, an imaginary number.
+    /// Signs are tokens of their own.
     fn number(&mut self) -> TokenKind {
         if self.peek(0) == b'0' && self.peek(1) == b'x' && self.peek(2).is_ascii_hexdigit() {
             self.at += 2;
