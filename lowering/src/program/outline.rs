@@ -1,7 +1,7 @@
 //! Outlining: nests of loops whose points are independent become calls of kernels, which code generators
 //! run on vectors.
 //!
-//! A nest is a loop that is [`parallel`](super::parallel), or a loop that contains scalar instructions, loads
+//! A nest is a loop that is [parallel](super::dependence), or a loop that contains scalar instructions, loads
 //! and one nest; a kernel runs its outer loops in order. The parallel loop may have a loop in order in it,
 //! whose local scalars are the carried values of a kernel with [`Steps`]. The bounds of a nest are values of
 //! the scope around it, and each position in it is affine in its indices. Each point reads and writes one

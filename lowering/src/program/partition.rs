@@ -13,7 +13,7 @@
 //!                                            A
 //! ```
 //!
-//! Iterations stay in order, unless the loop is [`parallel`](super::parallel): then the interior is after the
+//! Iterations stay in order, unless the loop is [parallel](super::dependence): then the interior is after the
 //! border. A condition that names the index of an inner loop of few iterations, which are known, holds in the
 //! interior for all of them; one that names the index of a longer loop is left to that loop. The technique is
 //! that of Halide's loop partitioning.

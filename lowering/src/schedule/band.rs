@@ -8,10 +8,10 @@
 //! Nothing of what a kernel computes depends on that: bands are parts of loops whose iterations write to different elements, and kernels
 //! are put together only where an iteration of one uses nothing of another iteration of others.
 
-use super::crew::share;
 use super::decide::Decision;
 use super::lines::Lines;
 use super::run::{Part, Work};
+use super::thread_pool::share;
 use crate::kernel::Status;
 use std::cell::Cell;
 use std::sync::Mutex;

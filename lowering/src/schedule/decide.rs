@@ -4,7 +4,7 @@
 use super::fission::FissionKernels;
 use super::legal;
 use super::lines::LINE;
-use super::policy::item_rows::is_most;
+use super::policy::fission::is_most;
 use super::policy::row_lanes::LEAST_TIMES;
 use super::search::{Blocks, points_of_block};
 use super::sequence::{Sequence, Transform};
@@ -119,8 +119,8 @@ impl Decision {
             }
             None => lanes
                 .map(|(_, sequence)| sequence)
-                .or_else(|| call.transposed().filter(|_| is_free && packing.is_none()))
-                .or_else(|| call.short_rows().filter(|_| packing.is_none()))
+                .or_else(|| call.tiled().filter(|_| is_free && packing.is_none()))
+                .or_else(|| call.collapsed().filter(|_| packing.is_none()))
                 .unwrap_or_default(),
         };
         let search = (!lie_beside && sequence.is_empty() && may_search(lowered)).then(|| {
@@ -206,7 +206,7 @@ impl Call<'_> {
         self.is_worth_fission(kernels.compiled.lanes()).then_some(())?;
         let (kernels, work) = ((kernels.fission)()?, self.lowered.item_work.as_ref()?);
         kernels.are_fast(work).then_some(())?;
-        self.item_rows(kernels)
+        self.fissioned(kernels)
     }
 
     /// What so many threads share, if these are several.
@@ -351,7 +351,7 @@ pub fn part_of_row(lowered: &Lowered, bound: &Bound) -> Option<u64> {
 
 /// The sequence of a call that only transposes what lies across.
 pub fn transposed(lowered: &Lowered, bound: &Bound) -> Sequence {
-    Call { lowered, kernel: &lowered.kernel, bound, facts: facts() }.transposed().unwrap_or_default()
+    Call { lowered, kernel: &lowered.kernel, bound, facts: facts() }.tiled().unwrap_or_default()
 }
 
 /// Threads for a call.

@@ -5,11 +5,11 @@
 //! are joined are those of the tree that the order of combination is, so the result is the same bits.
 
 use super::band::SCRATCH;
-use super::crew::share;
 use super::decide::CHUNKS;
 use super::parts::{Halves, PartedRow, Parts};
 use super::run::{Part, Work};
 use super::sequence::Sequence;
+use super::thread_pool::share;
 use smallvec::SmallVec;
 use std::ops::Range;
 

@@ -1,6 +1,6 @@
-//! `fission(i, k, ...)`: loop distribution. The values that points contribute to rows are computed by a kernel
-//! of its own ([`Kernel::split_items`](crate::kernel::Kernel::split_items)), for a block of rows, and combined
-//! by another one.
+//! `fission(i, k, ...)`: loop distribution. The values that points contribute to rows are computed by a
+//! kernel of its own ([`Kernel::split_items`](crate::kernel::Kernel::split_items)), for a block of rows, and
+//! combined by another one.
 //!
 //! A row of three points fills few lanes of a vector. The points of many rows, one after the other, fill
 //! all of them; to combine them then is little work.

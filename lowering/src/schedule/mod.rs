@@ -17,26 +17,30 @@
 //!
 //! | file | |
 //! |---|---|
-//! | `split`, `stage`, `collapse`, `fission` | transformations of the loops of a block |
-//! | `sequence` | runs a sequence of them |
-//! | `legal` | whether a sequence is legal |
-//! | `policy/` | which sequence a call gets, one file a policy |
-//! | `decide` | asks the policies, and decides on threads and stores |
 //! | `text`, `given` | the text form; a schedule that is given by hand |
+//! | `split`, `stage`, `collapse`, `fission` | transformations of the loops of a block |
+//! | `legal` | whether a sequence of them is legal |
+//! | `decide` | asks the policies for the sequence of a call, and decides on threads and stores |
+//! | `policy/` | one file a policy: `tile`, `row_lanes`, `collapse`, `fission` |
+//! | `run`, `sequence` | run a call: the chunks of its threads, and the sequence of each |
+//! | `row_blocks`, `result_lanes` | totals of columns in registers, for blocks of rows |
+//! | `parts`, `search` | one long row in parts, and the parts of a search |
+//! | `band`, `feed`, `packed` | several kernels that share what the cache holds |
+//! | `thread_pool`, `series`, `affinity` | threads that share work, and their processors |
+//! | `machine_facts`, `lines` | sizes of the caches; memory at cache lines |
 
+mod affinity;
 mod band;
 mod collapse;
-mod crew;
 mod decide;
 mod feed;
 mod fission;
 mod given;
 mod legal;
 mod lines;
-mod machine;
+mod machine_facts;
 mod packed;
 mod parts;
-mod place;
 mod policy;
 mod result_lanes;
 pub(crate) mod row_blocks;
@@ -47,12 +51,13 @@ mod series;
 mod split;
 mod stage;
 mod text;
+mod thread_pool;
 
-pub use crew::share;
 pub use decide::{Decision, Kernels, Threads};
 pub(crate) use decide::{LEAST_POINTS, LEAST_ROWS, LEAST_TURNED, is_apart, nanos, part_of_row, transposed};
-pub use machine::{Facts, facts};
+pub use machine_facts::{Facts, facts};
 pub use parts::Parts;
+pub use thread_pool::share;
 
 pub(crate) use band::{Bands, Member, Moved, run_bands};
 pub(crate) use feed::{Feed, Passed, run_fed};
@@ -60,7 +65,7 @@ pub(crate) use fission::FissionKernels;
 pub(crate) use lines::{LINE, Lines};
 pub(crate) use packed::{packed_decision, run_packed, written};
 pub(crate) use parts::{Halves, run_parts};
-pub(crate) use policy::item_rows::{LEAST_ITEMS, is_much};
+pub(crate) use policy::fission::{LEAST_ITEMS, is_much};
 pub(crate) use result_lanes::ResultLanes;
 pub(crate) use row_blocks::BlockKernels;
 pub(crate) use run::{Work, run};

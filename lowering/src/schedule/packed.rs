@@ -3,9 +3,9 @@
 //! A kernel whose bools are wanted as words of 64 would write a byte for each, only for these to be read again. So it runs on some points at a time, writes their
 //! bools to scratch memory, and they are packed from there.
 
-use super::crew::share;
 use super::decide::{CHUNKS, Chunks, Decision};
 use super::run::{Part, SCRATCH, Work};
+use super::thread_pool::share;
 use crate::bools::{WORD, pack_bools};
 use crate::kernel::Kernel;
 

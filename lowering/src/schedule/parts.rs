@@ -3,9 +3,9 @@
 //! The parts of a row, and how they are joined, are those of the tree that its order of combination is (`kernel/split.rs`), whatever the
 //! threads: so the result is the same bits.
 
-use super::crew::share_towards;
 use super::lines::{LINE, Lines};
 use super::run::{Part, Work};
+use super::thread_pool::share_towards;
 use crate::kernel::CompiledKernel;
 use rewright_ir::DType;
 use std::sync::Arc;

@@ -12,7 +12,7 @@
 
 use super::decide::bytes;
 use super::lines::{LINE, Lines};
-use super::machine::facts;
+use super::machine_facts::facts;
 use super::result_lanes::ResultLanes;
 use super::run::{Part, Work};
 use crate::copy::{Axis, copy_strided};

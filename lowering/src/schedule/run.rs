@@ -1,11 +1,11 @@
 //! Runs a call: threads share chunks of it, and each chunk runs by a sequence of transformations.
 
-use super::crew::share;
 use super::decide::{Chunks, Decision};
 use super::fission::FissionKernels;
 use super::lines::Lines;
 use super::row_blocks::BlockKernels;
 use super::search::Searchers;
+use super::thread_pool::share;
 use crate::kernel::{CompiledKernel, Status};
 use crate::lower::{Bound, Lowered, Param};
 use smallvec::SmallVec;

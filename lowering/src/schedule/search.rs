@@ -1,8 +1,8 @@
 //! Long rows of which the first of the greatest elements is sought, block by block (`kernel/search.rs`).
 
-use super::crew::share;
 use super::decide::CHUNKS;
 use super::run::{Part, SCRATCH, Shared, Work};
+use super::thread_pool::share;
 use crate::kernel::{CompiledKernel, Status};
 use crate::lower::{Bound, Lowered};
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Whether threads that sleep are worth waking up for a call that is too short for that by itself.
 //!
-//! Short calls come in series. Who is woken up for one of them is late for it, but not for the next ones, and lingers from one to the next (`crew.rs`).
+//! Short calls come in series. Who is woken up for one of them is late for it, but not for the next ones, and lingers from one to the next (`thread_pool.rs`).
 
-use super::crew::{LINGER, idle};
+use super::thread_pool::{LINGER, idle};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 

@@ -2,7 +2,7 @@
 //!
 //! Where a point of adjacent rows lies in adjacent elements, a vector has that point of as many rows as there are lanes, and totals come without anything being joined across
 //! lanes. Where any order does, the points of these rows follow one another in a loop. That they are combined in the order of a tree takes a few vectors that
-//! wait, which is done for short rows only; these seldom lie so by themselves: a schedule puts them there where that pays (`schedule/pack.rs`).
+//! wait, which is done for short rows only; these seldom lie so by themselves: a schedule stages them so where that pays (`schedule/policy/row_lanes.rs`).
 
 use super::allocate::{Mode, Writer};
 use super::asm::{Label, Mem};

@@ -3,10 +3,10 @@
 //! A policy looks at the extents and strides of a call, or of the chunk of it that a thread takes at once,
 //! and returns a sequence, or none if it is not worth its copies. The first policy that returns one wins.
 
-pub(super) mod item_rows;
+pub(super) mod collapse;
+pub(super) mod fission;
 pub(super) mod row_lanes;
-pub(super) mod short_rows;
-pub(super) mod transposed;
+pub(super) mod tile;
 
 use super::decide::Call;
 use super::sequence::Transform;

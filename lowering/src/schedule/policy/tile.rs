@@ -18,7 +18,7 @@ const TILE: [u64; 2] = [64, 128];
 
 impl Call<'_> {
     /// Tiles whose transposed arrays are staged.
-    pub fn transposed(&self) -> Option<Sequence> {
+    pub fn tiled(&self) -> Option<Sequence> {
         let (outer, inner) = self.last_two().filter(|_| !self.lowered.fallible)?;
         let is_combined = self.bound.axes(outer).any(|axis| self.lowered.reduced[axis as usize]);
         let least = if is_combined { LEAST_TOTALS } else { LEAST_SIDE };

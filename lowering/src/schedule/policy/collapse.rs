@@ -61,7 +61,7 @@ impl Call<'_> {
     }
 
     /// Collapses the last two loops.
-    pub fn short_rows(&self) -> Option<Sequence> {
+    pub fn collapsed(&self) -> Option<Sequence> {
         let (outer, inner) = self.last_two()?;
         let (kernel, loops, points) = (self.kernel, [outer, inner], self.extent(inner));
         (kernel.fold.is_none() && !self.lowered.fallible && (1..=SHORT).contains(&points)).then_some(())?;

@@ -3,7 +3,7 @@
 //! In `sum(sin(points))` along rows of three, a vector of the innermost loop has as many lanes in use as a
 //! row has points, and the instructions of one row wait for each other.
 
-use super::short_rows::{LONG, Role};
+use super::collapse::{LONG, Role};
 use crate::kernel::{Buffer, ItemWork};
 use crate::schedule::collapse::Collapse;
 use crate::schedule::decide::{Call, is_apart};
@@ -58,7 +58,7 @@ impl Call<'_> {
     }
 
     /// Computes the points of rows first, by these kernels.
-    pub fn item_rows(&self, kernels: &FissionKernels) -> Option<Sequence> {
+    pub fn fissioned(&self, kernels: &FissionKernels) -> Option<Sequence> {
         let (outer, inner) = self.last_two()?;
         let (points, rows) = (self.extent(inner), self.extent(outer));
         let mut first = Sequence::new();

@@ -8,7 +8,7 @@
 //!
 //! A piece that panics ends the process, if it is not the caller's own: what it should have done would be missing.
 
-use super::place;
+use super::affinity;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
@@ -194,7 +194,7 @@ fn serve() {
     let mut until = Instant::now() + LINGER[0];
     while let Some(job) = linger(until) {
         let begin = Instant::now();
-        place::leave(job.place);
+        affinity::leave(job.place);
         job.work(1 + rayon::current_thread_index().unwrap_or(0));
         drop(job);
         let end = Instant::now();
@@ -258,7 +258,7 @@ pub fn share_towards(threads: usize, pieces: usize, backwards: bool, piece: Piec
         Section { begin, next: AtomicUsize::new(begin), end, backwards }
     };
     let (sections, done) = ((0..count).map(section).collect(), AtomicUsize::new(0));
-    let (caller, place) = (std::thread::current(), place::here());
+    let (caller, place) = (std::thread::current(), affinity::here());
     let job = Arc::new(Job { piece, sections, pieces, done, caller, place });
     let all = pool.current_num_threads();
     let called = lobby(|lobby| lobby.open(&job, others.min(all), all));
