@@ -28,7 +28,7 @@ fn of(expr: &str, args: &str, result: &str) -> Program {
 
 /// The program with kernels in place of nests, as text; the names of values are left out.
 fn outlined(program: &Program) -> String {
-    let text = program.blocked(None).outlined(&mut |_| Some(0)).to_string();
+    let text = program.blocked(None).distributed().outlined(&mut |_| Some(0)).to_string();
     text.lines().filter(|line| !line.contains(" = ")).map(|line| format!("{line}\n")).collect()
 }
 
@@ -164,7 +164,7 @@ fn examples_of_the_page() {
         let (between, rest) = rest.split_once("```text\n").expect("a program after the IR");
         let (_, rest) = rest.split_once("```\n").expect("the end of the program");
         let mut kernels = 0..;
-        let shown = program(ir).blocked(Some(REGISTERS)).outlined(&mut |_| kernels.next()).to_string();
+        let shown = program(ir).blocked(Some(REGISTERS)).distributed().outlined(&mut |_| kernels.next()).to_string();
         written += &format!("```ir\n{ir}```\n{between}```text\n{shown}```\n{rest}");
         examples += 1;
     }

@@ -116,7 +116,7 @@ impl Cranelift {
     ) -> Result<Box<dyn CompiledKernel>, KernelError> {
         program.verify()?;
         let mut kernels = Vec::new();
-        let outlined = program.blocked(codegen.step_registers()).outlined(&mut |kernel| {
+        let outlined = program.blocked(codegen.step_registers()).distributed().outlined(&mut |kernel| {
             kernels.push(codegen.compile(kernel).ok()?);
             Some(kernels.len() - 1)
         });

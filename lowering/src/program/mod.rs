@@ -11,11 +11,12 @@
 //! only loads, stores and [`Stmt::Fail`] depend on the conditions around them.
 //!
 //! Each transformation is a file: `hoist`, `partition`, `forward`, `fission`, `stage`, `interchange`, `fuse`,
-//! `jam` (which `block` decides on), then `outline`, whose nests become kernels, and `expand`.
-//! [`Program::optimized`] and [`Program::blocked`] have their order, and `docs/loop-programs.md` examples.
+//! `jam` (which `jam_policy` decides on), `distribute`, then `outline`, whose nests become kernels, and
+//! `expand`. `docs/loop-programs.md` has their order, and examples.
 
-mod block;
 mod build;
+mod dependence;
+mod distribute;
 mod expand;
 mod fission;
 mod forward;
@@ -24,10 +25,10 @@ mod hoist;
 mod index;
 mod interchange;
 mod jam;
+mod jam_policy;
 mod linear;
 mod order;
 mod outline;
-mod parallel;
 mod partition;
 mod places;
 mod print;
@@ -197,8 +198,8 @@ pub enum Condition {
 }
 
 impl Program {
-    /// The program after all transformations but those for a code generator: [`Program::blocked`], `outline`
-    /// and `expand`.
+    /// The program after all transformations but those for a code generator: [`Program::blocked`],
+    /// [`Program::distributed`], [`Program::outlined`] and [`Program::expanded`].
     pub fn optimized(mut self) -> Program {
         self.hoist();
         self.partition();

@@ -64,7 +64,7 @@ impl Program {
                     let bounds: Vec<String> = bounds.collect();
                     writeln!(f, "kernel {} over {}:", nest.number, bounds.join(", "))?;
                     for (number, buffer) in nest.buffers.iter().enumerate() {
-                        writeln!(f, "{indent}  buffer {number}: {}, steps {:?}", buffer.first, buffer.along)?;
+                        writeln!(f, "{indent}  buffer {number}: {}, strides {:?}", buffer.first, buffer.along)?;
                     }
                     for (number, param) in nest.params.iter().enumerate() {
                         writeln!(f, "{indent}  param {number}: {param:?}")?;

@@ -1,7 +1,8 @@
 //! Visits to the statements of a program.
 
-use super::{Location, Nest, Program, Stmt};
+use super::{Condition, Linear, Location, Nest, Program, Stmt};
 use crate::kernel::{KInst, KValue, Kernel};
+use crate::scalar::Elem;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,6 +38,39 @@ pub fn each_access<'a>(stmts: &'a [Stmt], f: &mut dyn FnMut(u32, Option<&'a Loca
             reduce.accumulators.iter().flat_map(|(_, total)| total.all()).for_each(|buffer| f(buffer, None, true));
         }
         _ => {}
+    });
+}
+
+/// Calls `f` with each value that statements use, their own values among them.
+pub fn each_use(stmts: &[Stmt], f: &mut dyn FnMut(KValue)) {
+    fn form(form: &Linear, f: &mut dyn FnMut(KValue)) {
+        form.terms().iter().for_each(|&(value, _)| f(value));
+    }
+    each_stmt(stmts, &mut |stmt| match stmt {
+        Stmt::Inst(inst) => inst.args.iter().for_each(|&arg| f(arg)),
+        Stmt::Load(_, location) => location.at.iter().for_each(|at| form(at, f)),
+        Stmt::Store(location, value) => {
+            f(*value);
+            location.at.iter().for_each(|at| form(at, f));
+        }
+        Stmt::For(nest) => nest.hi.iter().chain([&nest.lo]).for_each(|bound| form(bound, f)),
+        Stmt::If(branch) => match &branch.condition {
+            Condition::Value(value) => f(*value),
+            Condition::NotNegative(forms) => forms.iter().for_each(|condition| form(condition, f)),
+        },
+        Stmt::Nest(nest) => {
+            nest.each_form(&mut |own| form(own, f));
+            nest.params.iter().for_each(|&param| f(param));
+        }
+        Stmt::Combine(items) => items.iter().flat_map(Elem::parts).for_each(&mut *f),
+        Stmt::Reduce(reduce) => {
+            reduce.points.iter().for_each(|bound| form(bound, f));
+            for (accumulator, _) in &reduce.accumulators {
+                accumulator.both.iter().flat_map(Elem::parts).for_each(&mut *f);
+                each_use(&accumulator.body, f);
+            }
+        }
+        Stmt::Local(_) | Stmt::Fail => {}
     });
 }
 

@@ -17,6 +17,10 @@ const MOST: usize = 16;
 /// What one iteration touches may take so many times what a band does, which is a quarter of the cache.
 const LONGEST: u64 = 3;
 
+/// Bands save fetching the bytes that kernels share, which are at least this part of all bytes: with fewer, calls for each band and columns
+/// that are cut take longer than that saves.
+const LEAST_SHARED: u64 = 20;
+
 /// What a temporary takes up of their memory: the first byte, and how many.
 pub(super) type Room = (isize, usize);
 
@@ -96,6 +100,12 @@ impl Slab {
     fn all(&self, count: u64) -> (isize, isize) {
         let moved = self.stride.saturating_mul(count as isize - 1);
         (self.low.saturating_add(moved.min(0)), self.high.saturating_add(moved.max(0)))
+    }
+
+    /// True if iterations of both touch the same bytes.
+    fn overlaps(&self, other: &Slab, count: u64) -> bool {
+        let (a, b) = (self.all(count), other.all(count));
+        self.memory == other.memory && a.0 < b.1 && b.0 < a.1
     }
 
     /// True if what an iteration touches ends before the next one begins.
@@ -235,7 +245,15 @@ fn together(runs: &[&Run], steps: &[Step], count: u64, bytes: u64) -> Option<Fou
     // A row that is longer is a band as long as the cache still holds it.
     let each = if left < of_one && of_one <= LONGEST * left { 1 } else { left.checked_div(of_one)? };
     let large = of_all > facts().last_level / 3;
-    (members.len() > 1 && each > 0 && each < count && of_all > bytes).then_some(Found { members, count, each, large })
+    let is_shared = |number: usize, slab: &Slab| {
+        let others = members.iter().enumerate().filter(|(other, _)| *other != number);
+        { others }.any(|(_, other)| other.slabs.iter().any(|other| other.overlaps(slab, count)))
+    };
+    let numbered = members.iter().enumerate().flat_map(|(n, member)| member.slabs.iter().map(move |slab| (n, slab)));
+    let shared = numbered.filter(|(n, slab)| slab.stride != 0 && is_shared(*n, slab));
+    let of_shared = span(shared.map(|(_, slab)| (slab.memory, slab.all(count))));
+    let is_worth = each > 0 && each < count && of_all > bytes && of_shared >= of_all / LEAST_SHARED;
+    (members.len() > 1 && is_worth).then_some(Found { members, count, each, large })
 }
 
 /// The bytes from the first to the last of each part of a memory, parts that are the same once.
