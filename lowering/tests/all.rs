@@ -14,6 +14,7 @@ mod by_reference;
 mod codegen;
 mod collapse;
 mod complex_functions;
+mod distribution;
 mod exec;
 mod exec_again;
 mod exec_copies;

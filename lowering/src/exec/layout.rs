@@ -1,11 +1,15 @@
-//! Which results of kernels are laid out row by row, whatever the layout of what they are computed from is: those that are then combined along rows of
-//! several axes, in the order of their dims, which need elements in that order, and would be copied otherwise.
+//! The layout of results of kernels. It is that of the operands, unless a later kernel combines rows of the
+//! result, and is faster if the result is row-major:
+//!
+//! - Rows along several axes are one loop only in the order of the dims; the result would be copied.
+//! - A row that several rows of the result are combined with is read again for each. Its elements are adjacent
+//!   then, for the price of one transposed copy.
 
 use super::plan::{Slot, Step, StepKind};
 use crate::lower::{Access, Lowered, Place, Position};
 use rustc_hash::FxHashMap;
 
-/// Says so to the kernels, but to those whose results go to the caller.
+/// Chooses the layout of all results of kernels but those of the function.
 pub(super) fn choose(steps: &mut [Step]) {
     let mut defined: FxHashMap<Slot, usize> = FxHashMap::default();
     for number in 0..steps.len() {
@@ -23,17 +27,22 @@ pub(super) fn choose(steps: &mut [Step]) {
     }
 }
 
-/// The operands whose dims go along rows of several axes, one after the other.
+/// The operands of a kernel that are to be row-major.
 fn in_order(lowered: &Lowered) -> impl Iterator<Item = u32> {
-    let several = lowered.row + 1 < lowered.kernel.axes;
+    let (axes, row) = (lowered.kernel.axes, lowered.row);
     let axis = |position: &Position| match position {
         Position::At(affine) => affine.as_axis(),
         Position::Stretched(axis) => Some(*axis),
         Position::Only => None,
     };
-    let ascends =
-        move |access: &&Access| several && access.positions.iter().map(axis).is_sorted_by(|a, b| a.is_some() && a < b);
-    lowered.accesses.iter().filter(ascends).filter_map(|access| match access.place {
+    let is_read = move |access: &&Access| {
+        let has_several = row + 1 < axes;
+        let is_shared = access.positions.len() < axes;
+        let goes_along_row = row < axes && access.positions.last().and_then(axis) == Some(axes as u32 - 1);
+        let ascends = access.positions.iter().map(axis).is_sorted_by(|a, b| a.is_some() && a < b);
+        ascends && (has_several || (is_shared && goes_along_row))
+    };
+    lowered.accesses.iter().filter(is_read).filter_map(|access| match access.place {
         Place::Arg(arg) => Some(arg),
         Place::Result(_) => None,
     })

@@ -3,6 +3,7 @@
 use super::{BufferDecl, Condition, For, If, Linear, Location, Program, Stmt, Storage, Trip};
 use crate::kernel::{KInst, KOp, KValue, KernelBuilder, Part, Section};
 use rewright_ir::{DType, Loc};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -18,6 +19,8 @@ pub struct ProgramBuilder {
     scopes: Vec<Scope>,
     /// The number of instructions of `k` that are statements already.
     flushed: usize,
+    /// Indices that are at least 0 and less than a number.
+    below: FxHashMap<KValue, i64>,
 }
 
 struct Scope {
@@ -30,7 +33,8 @@ impl ProgramBuilder {
     /// An empty program.
     pub fn new() -> Self {
         let scopes = vec![Scope { stmts: Vec::new(), outer: None }];
-        ProgramBuilder { k: KernelBuilder::new(0), buffers: Vec::new(), params: Vec::new(), scopes, flushed: 0 }
+        let (k, below) = (KernelBuilder::new(0), FxHashMap::default());
+        ProgramBuilder { k, buffers: Vec::new(), params: Vec::new(), scopes, flushed: 0, below }
     }
 
     /// Adds a scalar parameter of a real dtype. Its value is defined in all scopes.
@@ -103,6 +107,27 @@ impl ProgramBuilder {
             vec![Stmt::If(If { condition: condition.clone(), then, otherwise: Vec::new() })]
         });
         self.branch(first.clone(), nested, Vec::new());
+    }
+
+    /// States that an index is at least 0 and less than a number.
+    pub fn set_below(&mut self, index: KValue, bound: i64) {
+        self.below.insert(index, bound);
+    }
+
+    /// The quotient of a form by a positive number and the remainder, if the form is a multiple of the number
+    /// plus an index that is known to be less.
+    pub fn divided(&self, form: &Linear, by: i64) -> Option<(Linear, KValue)> {
+        let mut quotient = Linear::constant(form.constant / by);
+        let mut remainder = None;
+        for &(value, coefficient) in form.terms() {
+            match coefficient % by {
+                0 => quotient = quotient.plus_term(value, coefficient / by),
+                1 if coefficient == 1 && remainder.is_none() => remainder = Some(value),
+                _ => return None,
+            }
+        }
+        let is_below = |index: &KValue| self.below.get(index).is_some_and(|&bound| bound <= by);
+        remainder.filter(is_below).filter(|_| form.constant % by == 0).map(|index| (quotient, index))
     }
 
     /// The buffers.

@@ -17,12 +17,14 @@
 //! ```
 //!
 //! A value that crosses from the first loop to the second one becomes an element of a local buffer (scalar
-//! expansion). Both techniques are in Allen and Kennedy, "Optimizing Compilers for Modern Architectures"
+//! expansion). The points of a reduction are distributed alike: the first loop is over the points of a part of
+//! its tree, and the reduction of the part is a kernel. Loops that turn out to be short run as they are.
+//! Both techniques are in Allen and Kennedy, "Optimizing Compilers for Modern Architectures"
 //! (2001).
 
 use super::replay::Replay;
 use super::walk::{defined, each_access, each_use, locals};
-use super::{For, If, Linear, Program, ProgramBuilder, Stmt, Trip};
+use super::{Condition, For, If, Linear, Program, ProgramBuilder, Reduce, Slots, Stmt, Trip};
 use crate::kernel::{Binary, KOp, KValue, Part};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -31,7 +33,7 @@ use std::slice::from_ref;
 /// The points of a block. A few blocks stay in the first-level cache.
 const BLOCK: i64 = 256;
 
-/// The fewest points of a loop, if they are known.
+/// The fewest points of a loop that is distributed.
 const FEWEST_POINTS: i64 = 32;
 
 /// The cost of a value that crosses: a store and a load of a vector, in instructions on scalars.
@@ -44,7 +46,7 @@ const LOOP: usize = 2;
 const FUNCTION: usize = 20;
 
 impl Program {
-    /// Distributes loops, if the rest is worth a kernel.
+    /// Distributes loops and reductions, if the rest is worth a kernel.
     pub fn distributed(self) -> Program {
         let mut b = ProgramBuilder::resume(&self);
         let body = distributed(&mut b, &self, &self.body);
@@ -56,121 +58,194 @@ fn distributed(b: &mut ProgramBuilder, program: &Program, stmts: &[Stmt]) -> Vec
     let mut out = Vec::with_capacity(stmts.len());
     for stmt in stmts {
         match stmt {
-            Stmt::For(nest) => match Distribution::of(program, nest) {
-                Some(distribution) => out.extend(distribution.apply(b, program)),
+            Stmt::For(nest) => match distributed_loop(b, program, nest) {
+                Some(stmts) => out.extend(stmts),
                 None => out.push(Stmt::For(For { body: distributed(b, program, &nest.body), ..nest.clone() })),
             },
             Stmt::If(If { condition, then, otherwise }) => {
                 let (then, otherwise) = (distributed(b, program, then), distributed(b, program, otherwise));
                 out.push(Stmt::If(If { condition: condition.clone(), then, otherwise }));
             }
+            Stmt::Reduce(reduce) => match distributed_reduction(b, program, reduce) {
+                Some(stmts) => out.extend(stmts),
+                None => out.push(stmt.clone()),
+            },
             other => out.push(other.clone()),
         }
     }
     out
 }
 
-/// A loop as two loops.
-struct Distribution<'p> {
-    nest: &'p For,
-    /// The body of the first loop.
+/// The statements of a distributed loop, if it may be distributed and that is worth it.
+fn distributed_loop(b: &mut ProgramBuilder, program: &Program, nest: &For) -> Option<Vec<Stmt>> {
+    (nest.trip != Trip::Few && nest.is_parallel(&program.buffers)).then_some(())?;
+    let parts = Parts::of(nest.index, &nest.body)?;
+    (work(&parts.second) > LOOP + CROSSING * parts.crossing.len()).then_some(())?;
+    let points: SmallVec<[Linear; 2]> = nest.hi.iter().map(|hi| hi.clone().minus(&nest.lo)).collect();
+    where_long(b, &points, Stmt::For(nest.clone()), |b| {
+        let most = points.iter().filter_map(Linear::as_constant).min();
+        if most.is_some_and(|most| most <= BLOCK) {
+            return parts.both_loops(b, program, nest.trip, &nest.lo, &nest.hi);
+        }
+        let all = b.extreme(Binary::Min, &points);
+        let blocks = b.ceil_div(&all, BLOCK);
+        let block = b.open_loop();
+        let lo = nest.lo.clone().plus_term(block, BLOCK);
+        let hi: Vec<Linear> = nest.hi.iter().cloned().chain([lo.clone().plus(BLOCK)]).collect();
+        parts.both_loops(b, program, nest.trip, &lo, &hi);
+        b.close_loop(block, nest.trip, Linear::default(), &[blocks]);
+    })
+}
+
+/// The statements of a distributed reduction, if it may be distributed.
+fn distributed_reduction(b: &mut ProgramBuilder, program: &Program, reduce: &Reduce) -> Option<Vec<Stmt>> {
+    // Kernels need a neutral element.
+    let is_kernel = |slots: &(super::Accumulator, Slots)| slots.0.neutral.is_some() && slots.0.fixed.is_empty();
+    reduce.accumulators.iter().all(is_kernel).then_some(())?;
+    let parts = Parts::of(reduce.index, &reduce.body)?;
+    let part = i64::from(reduce.tree.part);
+    where_long(b, &reduce.points, Stmt::Reduce(Box::new(reduce.clone())), |b| {
+        let most = reduce.points.iter().filter_map(Linear::as_constant).min();
+        if let Some(most) = most.filter(|most| *most <= part) {
+            let totals = reduce.accumulators.iter().map(|(_, total)| total.clone()).collect();
+            return parts.reduction(b, program, reduce, (Linear::default(), most), &reduce.points, totals);
+        }
+        let points = b.extreme(Binary::Min, &reduce.points);
+        let count = b.ceil_div(&points, part);
+        b.join_parts(reduce, &count, |b, number, totals| {
+            let base = Linear::default().plus_term(number, part);
+            let ends = [Linear::constant(part), points.clone().minus(&base)];
+            parts.reduction(b, program, reduce, (base, part), &ends, totals);
+        });
+    })
+}
+
+/// Appends a branch: statements for many points, and the original statement for few. None if there are known
+/// to be few.
+fn where_long(
+    b: &mut ProgramBuilder,
+    points: &[Linear],
+    original: Stmt,
+    long: impl FnOnce(&mut ProgramBuilder),
+) -> Option<Vec<Stmt>> {
+    let more = points.iter().map(|points| points.clone().plus(-FEWEST_POINTS));
+    let known = more.clone().filter_map(|more| more.as_constant()).min();
+    known.is_none_or(|more| more >= 0).then_some(())?;
+    let open: SmallVec<[Linear; 2]> = more.filter(|more| more.as_constant().is_none()).collect();
+    b.open();
+    if open.is_empty() {
+        long(b);
+    } else {
+        let few = b.copied(from_ref(&original));
+        let (many, ()) = b.scope(long);
+        b.branch(Condition::NotNegative(open), many, few);
+    }
+    Some(b.close())
+}
+
+/// The statements of a point as those of two loops.
+struct Parts {
+    index: KValue,
+    /// The statements of the first loop.
     first: Vec<Stmt>,
-    /// The body of the second loop.
+    /// The statements of the second loop.
     second: Vec<Stmt>,
     /// The values of the first loop that the second one uses.
     crossing: Vec<KValue>,
 }
 
-impl<'p> Distribution<'p> {
-    fn of(program: &Program, nest: &'p For) -> Option<Distribution<'p>> {
-        let points = nest.hi.iter().filter_map(|hi| hi.clone().minus(&nest.lo).as_constant()).min();
-        let is_long = nest.trip != Trip::Few && points.is_none_or(|points| points >= FEWEST_POINTS);
-        (is_long && nest.body.iter().all(is_straight) && nest.is_parallel(&program.buffers)).then_some(())?;
-        let is_first = statements_for_scalars(nest)?;
-
-        // The second loop has the stores, and what they need but for values that cross.
-        let mut is_second = vec![false; nest.body.len()];
-        let mut used: FxHashSet<KValue> = FxHashSet::default();
-        for (n, stmt) in nest.body.iter().enumerate().rev().filter(|(n, _)| !is_first[*n]) {
-            is_second[n] = matches!(stmt, Stmt::Store(..)) || stmt.defined().any(|value| used.contains(&value));
-            if is_second[n] {
-                each_use(from_ref(stmt), &mut |value| {
-                    used.insert(value);
-                });
-            }
-        }
-        let select = |chosen: &dyn Fn(usize) -> bool| -> Vec<Stmt> {
-            (0..nest.body.len()).filter(|n| chosen(*n)).map(|n| nest.body[n].clone()).collect()
-        };
-        let second = select(&|n| is_second[n]);
-        let computed = (0..nest.body.len()).filter(|n| is_first[*n]).flat_map(|n| nest.body[n].defined());
+impl Parts {
+    /// None if all statements may be in a kernel, or if they can't be in two loops.
+    fn of(index: KValue, body: &[Stmt]) -> Option<Parts> {
+        let is_last = |n: usize| n + 1 == body.len();
+        let is_straight = |(n, stmt)| is_straight(stmt) || matches!(stmt, Stmt::Combine(_) if is_last(n));
+        body.iter().enumerate().all(is_straight).then_some(())?;
+        let is_first = statements_for_scalars(body)?;
+        // The second loop has the stores or the combination, and all that they need but values that cross.
+        let is_end = |n: usize| matches!(body[n], Stmt::Store(..) | Stmt::Combine(_)) && !is_first[n];
+        let (is_second, used) = needed(body, &is_end, &is_first);
+        let computed = (0..body.len()).filter(|n| is_first[*n]).flat_map(|n| body[n].defined());
         let crossing: Vec<KValue> = computed.filter(|value| used.contains(value)).collect();
-        (work(&second) > LOOP + CROSSING * crossing.len()).then_some(())?;
-
         // The first loop computes the operands of its statements once more.
-        let mut is_needed = is_first;
-        let mut used: FxHashSet<KValue> = FxHashSet::default();
-        for (n, stmt) in nest.body.iter().enumerate().rev() {
-            is_needed[n] |= stmt.defined().any(|value| used.contains(&value));
-            if is_needed[n] {
-                each_use(from_ref(stmt), &mut |value| {
-                    used.insert(value);
-                });
-            }
-        }
-        Some(Distribution { nest, first: select(&|n| is_needed[n]), second, crossing })
+        let (is_needed, _) = needed(body, &|n| is_first[n], &vec![false; body.len()]);
+        let select = |chosen: &[bool]| -> Vec<Stmt> {
+            body.iter().zip(chosen).filter(|(_, chosen)| **chosen).map(|(stmt, _)| stmt.clone()).collect()
+        };
+        Some(Parts { index, first: select(&is_needed), second: select(&is_second), crossing })
     }
 
-    fn apply(self, b: &mut ProgramBuilder, program: &Program) -> Vec<Stmt> {
-        let Distribution { nest, first, second, crossing } = self;
-        b.open();
-        let points = nest.hi.iter().filter_map(|hi| hi.clone().minus(&nest.lo).as_constant()).min();
-        if points.is_some_and(|points| points <= BLOCK) {
-            let (lo, hi) = (nest.lo.clone(), nest.hi.to_vec());
-            both(b, program, nest, [&first, &second], &crossing, (lo, hi));
-        } else {
-            let hi = b.extreme(Binary::Min, &nest.hi);
-            let blocks = b.floor_div(&hi.minus(&nest.lo).plus(BLOCK - 1), BLOCK);
-            let block = b.open_loop();
-            let lo = nest.lo.clone().plus_term(block, BLOCK);
-            let hi = nest.hi.iter().cloned().chain([lo.clone().plus(BLOCK)]).collect();
-            both(b, program, nest, [&first, &second], &crossing, (lo, hi));
-            b.close_loop(block, nest.trip, Linear::default(), &[blocks]);
+    /// A local buffer for the values of this many points, for each value that crosses.
+    fn buffers(&self, b: &mut ProgramBuilder, program: &Program, points: i64) -> Vec<u32> {
+        let dtype = |value: &KValue| program.values[value.0 as usize];
+        self.crossing.iter().map(|value| b.local(dtype(value), &[points as u32])).collect()
+    }
+
+    /// Appends the first loop, whose points are `base` and an index.
+    fn first_loop(&self, b: &mut ProgramBuilder, trip: Trip, base: &Linear, points: &[Linear], buffers: &[u32]) {
+        let index = b.open_loop();
+        let point = base.clone().plus_term(index, 1);
+        let mut replay = Replay::new(std::iter::once((self.index, point)));
+        replay.scope(b, &self.first, &mut |_, _| {});
+        for (&value, &buffer) in self.crossing.iter().zip(buffers) {
+            let value = replay.value(b, value);
+            b.store(buffer, Part::Re, &[index.into()], value);
         }
-        b.close()
+        b.close_loop(index, trip, Linear::default(), points);
+    }
+
+    /// Appends the statements of the second loop at a point.
+    fn second_point(&self, b: &mut ProgramBuilder, index: KValue, point: Linear, buffers: &[u32]) {
+        let mut replay = Replay::new(std::iter::once((self.index, point)));
+        for (&value, &buffer) in self.crossing.iter().zip(buffers) {
+            let crossed = b.load(buffer, Part::Re, &[index.into()]);
+            replay.set(value, crossed.into());
+        }
+        replay.scope(b, &self.second, &mut |b, items| b.push(Stmt::Combine(items.to_vec())));
+    }
+
+    /// Appends both loops for a block of points.
+    fn both_loops(&self, b: &mut ProgramBuilder, program: &Program, trip: Trip, lo: &Linear, hi: &[Linear]) {
+        let buffers = self.buffers(b, program, BLOCK);
+        let points: Vec<Linear> = hi.iter().map(|hi| hi.clone().minus(lo)).collect();
+        self.first_loop(b, trip, lo, &points, &buffers);
+        let index = b.open_loop();
+        self.second_point(b, index, lo.clone().plus_term(index, 1), &buffers);
+        b.close_loop(index, trip, Linear::default(), &points);
+    }
+
+    /// Appends the loop over some points of a reduction, at most `most`, and the reduction of them.
+    fn reduction(
+        &self,
+        b: &mut ProgramBuilder,
+        program: &Program,
+        reduce: &Reduce,
+        (base, most): (Linear, i64),
+        points: &[Linear],
+        totals: Vec<Slots>,
+    ) {
+        let buffers = self.buffers(b, program, most);
+        self.first_loop(b, Trip::Unknown, &base, points, &buffers);
+        let index = b.open_loop();
+        self.second_point(b, index, base.plus_term(index, 1), &buffers);
+        let body = b.close();
+        let accumulators = reduce.accumulators.iter().map(|(own, _)| own.clone()).zip(totals).collect();
+        b.push(Stmt::Reduce(Box::new(Reduce { index, points: points.into(), tree: reduce.tree, accumulators, body })));
     }
 }
 
-/// Appends both loops for a block of points.
-fn both(
-    b: &mut ProgramBuilder,
-    program: &Program,
-    nest: &For,
-    [first, second]: [&[Stmt]; 2],
-    crossing: &[KValue],
-    (lo, hi): (Linear, Vec<Linear>),
-) {
-    let dtype = |value: &KValue| program.values[value.0 as usize];
-    let buffers: Vec<u32> = crossing.iter().map(|value| b.local(dtype(value), &[BLOCK as u32])).collect();
-    let place = |index: KValue| [Linear::from(index).minus(&lo)];
-
-    let index = b.open_loop();
-    let mut replay = Replay::new(std::iter::once((nest.index, index.into())));
-    replay.scope(b, first, &mut |_, _| {});
-    for (&value, &buffer) in crossing.iter().zip(&buffers) {
-        let value = replay.value(b, value);
-        b.store(buffer, Part::Re, &place(index), value);
+/// The statements that others need, these included, and the values that they use. Those of `without` are not
+/// followed.
+fn needed(body: &[Stmt], is_end: &dyn Fn(usize) -> bool, without: &[bool]) -> (Vec<bool>, FxHashSet<KValue>) {
+    let (mut found, mut used) = (vec![false; body.len()], FxHashSet::default());
+    for (n, stmt) in body.iter().enumerate().rev().filter(|(n, _)| !without[*n]) {
+        found[n] = is_end(n) || stmt.defined().any(|value| used.contains(&value));
+        if found[n] {
+            each_use(from_ref(stmt), &mut |value| {
+                used.insert(value);
+            });
+        }
     }
-    b.close_loop(index, nest.trip, lo.clone(), &hi);
-
-    let index = b.open_loop();
-    let mut replay = Replay::new(std::iter::once((nest.index, index.into())));
-    for (&value, &buffer) in crossing.iter().zip(&buffers) {
-        let value_of_point = b.load(buffer, Part::Re, &place(index));
-        replay.set(value, value_of_point.into());
-    }
-    replay.scope(b, second, &mut |_, _| {});
-    b.close_loop(index, nest.trip, lo, &hi);
+    (found, used)
 }
 
 /// True for a statement of a point without loops, and for conditions around such statements.
@@ -182,19 +257,19 @@ fn is_straight(stmt: &Stmt) -> bool {
     }
 }
 
-/// For each statement of a loop, whether a kernel can't have it: loads whose positions are computed, tests,
+/// For each statement of a point, whether a kernel can't have it: loads whose positions are computed, tests,
 /// instructions by their reference meaning, and accesses of local buffers that these access. None if there is
 /// no such statement, or a store is among them.
-fn statements_for_scalars(nest: &For) -> Option<Vec<bool>> {
-    let (inside, own) = (defined(&nest.body), locals(&nest.body));
+fn statements_for_scalars(body: &[Stmt]) -> Option<Vec<bool>> {
+    let (inside, own) = (defined(body), locals(body));
     let is_computed = |form: &Linear| form.terms().iter().any(|(value, _)| inside.contains(value));
-    let mut found: Vec<bool> = Vec::with_capacity(nest.body.len());
-    for stmt in &nest.body {
+    let mut found: Vec<bool> = Vec::with_capacity(body.len());
+    for stmt in body {
         found.push(match stmt {
             Stmt::Inst(inst) => inst.results != 1 || matches!(inst.op, KOp::Reference(_)),
             Stmt::Load(_, location) => location.at.iter().any(is_computed),
             Stmt::Store(location, _) if location.at.iter().any(is_computed) => return None,
-            Stmt::Store(..) | Stmt::Local(_) => false,
+            Stmt::Store(..) | Stmt::Local(_) | Stmt::Combine(_) => false,
             _ => true,
         });
     }
@@ -202,7 +277,7 @@ fn statements_for_scalars(nest: &For) -> Option<Vec<bool>> {
     let mut shared: FxHashSet<u32> = FxHashSet::default();
     loop {
         let before = shared.len();
-        for (n, stmt) in nest.body.iter().enumerate() {
+        for (n, stmt) in body.iter().enumerate() {
             let mut buffers: SmallVec<[u32; 4]> = SmallVec::new();
             each_access(from_ref(stmt), &mut |buffer, _, is_store| {
                 if own.contains(&buffer) || is_store {

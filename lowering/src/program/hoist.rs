@@ -2,8 +2,8 @@
 //! defined, and instructions without effects whose results are not used go.
 //!
 //! Instructions are total, so it is safe to run them where a condition does not hold, or a loop has no
-//! iteration. Calls of functions stay, as they cost more than a branch; ops by their reference meaning stay,
-//! as they may fail.
+//! iteration. Calls of functions stay, as they cost more than a branch, and so do divisions that depend on
+//! values around a condition. Ops by their reference meaning stay, as they may fail.
 //!
 //! Tests that end the program, and loads of buffers that the program does not write, move out of loops, but
 //! not out of conditions. They stay behind a test that stays, since that may be why a load is in bounds. If
@@ -13,7 +13,7 @@
 
 use super::walk::{each_access, each_stmt, locals, written};
 use super::{Condition, For, If, Linear, Location, Program, Stmt, Storage, Trip};
-use crate::kernel::{KOp, KValue};
+use crate::kernel::{Binary, KOp, KValue};
 use crate::scalar::Elem;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -81,7 +81,11 @@ impl Hoister {
             Stmt::Inst(inst) => {
                 inst.args.iter().for_each(|&arg| need(arg));
                 let is_reference = matches!(inst.op, KOp::Reference(_));
-                let stays = needed >= depth || is_reference || matches!(inst.op, KOp::Math(_) | KOp::MathWhere(_));
+                // A division costs more than a branch, unless it leaves the loop around the condition, too.
+                let is_division = matches!(inst.op, KOp::Binary(Binary::Quot | Binary::Rem));
+                let stays_in_branch = is_division && around == Around::Condition && needed + 1 >= depth;
+                let is_call = matches!(inst.op, KOp::Math(_) | KOp::MathWhere(_));
+                let stays = needed >= depth || is_reference || is_call || stays_in_branch;
                 scope.may_fail |= is_reference;
                 for result in inst.first.0..inst.first.0 + inst.results {
                     // A statement that moves is placed again in the scope around this one.

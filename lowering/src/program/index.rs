@@ -73,6 +73,7 @@ impl ProgramBuilder {
         match form.as_constant() {
             Some(constant) => Linear::constant(constant.div_euclid(by)),
             None if by == 1 => form.clone(),
+            None if let Some((quotient, _)) = self.divided(form, by) => quotient,
             None => {
                 let (value, by) = (self.value(form), self.int(by));
                 let remainder = self.euclidean_remainder(value, by);

@@ -165,6 +165,39 @@ impl ProgramBuilder {
         });
     }
 
+    /// Combines the parts of a row, and then the totals with it. `part` combines one part, given its number,
+    /// onto the totals that it is given.
+    pub fn join_parts(&mut self, reduce: &Reduce, count: &Linear, part: impl FnOnce(&mut Self, KValue, Vec<Slots>)) {
+        let group: Vec<(&Accumulator, &Slots)> = reduce.accumulators.iter().map(|(a, total)| (a, total)).collect();
+        let parts = self.stack(&group, ENTRIES as u32, 1);
+        self.for_each(Linear::default(), from_ref(count), |this, number| {
+            let number = this.value(&number);
+            let totals: Vec<Slots> = group.iter().map(|(a, _)| this.slots(a, &[])).collect();
+            group.iter().zip(&totals).for_each(|((a, _), total)| this.clear(a, total, &[]));
+            part(this, number, totals.clone());
+            let (next, count) = (this.value(&Linear::from(number).plus(1)), this.value(count));
+            let is_last = this.cx().eq(next, count);
+            let (height, full) = (this.height(&parts), this.trailing_zeros(next));
+            let joins = this.k.select(is_last, height, full);
+            this.pop(&parts, joins, |this, top| {
+                for (((a, _), slots), total) in group.iter().zip(&parts.slots).zip(&totals) {
+                    this.join_before(a, (slots, from_ref(&top)), (total, &[]));
+                }
+            });
+            let whole: Vec<Tuple> = totals.iter().map(|total| this.get(total, &[])).collect();
+            let (height, last) = (this.height(&parts), Condition::Value(is_last));
+            this.when(
+                last,
+                |this| group.iter().zip(&whole).for_each(|((a, total), whole)| this.join(a, (total, &[]), whole)),
+                |this| {
+                    let entry = [Linear::from(height)];
+                    parts.slots.iter().zip(&whole).for_each(|(slots, whole)| this.set(slots, &entry, whole));
+                    this.set_height(&parts, Linear::from(height).plus(1));
+                },
+            );
+        });
+    }
+
     /// Combines the upper half of the lanes onto the lower half, until `to` are left.
     fn halve(&mut self, group: &Group<'_>, lanes: &GroupSlots, from: u32, to: u32) {
         let mut half = from;

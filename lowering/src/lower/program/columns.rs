@@ -17,6 +17,7 @@
 //! of a block that the rows share are in the cache, and may be [staged](crate::program).
 
 use super::contraction::shared_axis;
+use super::quotients::Divisor;
 use super::reduction::{Reducer, Start};
 use super::{ProgramLowering, axes_of};
 use crate::kernel::{Binary, KValue, Part, Unary};
@@ -46,6 +47,8 @@ pub(super) struct AxisLoop {
     pub hi: Linear,
     /// The most indices of a tile; none if the axis has no tiles.
     pub tile: Option<u32>,
+    /// The divisor of quotients along the axis; none if it is one loop.
+    pub divisor: Option<Divisor>,
 }
 
 /// A tile under construction.
@@ -130,9 +133,15 @@ impl ProgramLowering<'_> {
         mut tile: Vec<(usize, Span)>,
         body: impl FnOnce(&mut Self, Vec<(usize, Span)>) -> Result<(), NotLowered>,
     ) -> Result<(), NotLowered> {
-        let Some((AxisLoop { axis, lo, hi, tile: each }, rest)) = loops.split_first() else {
+        let Some((AxisLoop { axis, lo, hi, tile: each, divisor }, rest)) = loops.split_first() else {
             return body(self, tile);
         };
+        if let Some(divisor) = divisor {
+            return self.for_each_quotient((lo, hi), *divisor, |this, index| {
+                this.axes[*axis] = index;
+                this.tiles(rest, tile, body)
+            });
+        }
         let Some(each) = *each else {
             return self.for_each(lo.clone(), from_ref(hi), |this, index| {
                 this.axes[*axis] = index;

@@ -14,6 +14,7 @@ mod columns;
 mod contraction;
 mod order;
 mod positions;
+mod quotients;
 mod reduction;
 mod scan;
 mod write;
@@ -21,6 +22,7 @@ mod write;
 pub use bind::{ProgramSpace, bind};
 use columns::AxisLoop;
 pub use contraction::{is_contraction, is_worth_a_program};
+use quotients::divisor;
 
 use super::NotLowered;
 use super::unroll::unrolled;
@@ -163,19 +165,24 @@ impl ProgramLowering<'_> {
                 }
                 _ => self.bounds(expr, axis, 0),
             };
-            AxisLoop { axis, lo, hi, tile: None }
+            AxisLoop { axis, lo, hi, tile: None, divisor: None }
         };
-        let loops = parallel.iter().map(of).collect();
+        let mut loops: Vec<AxisLoop> = parallel.iter().map(of).collect();
         match self.column_reducers(expr)? {
             Some(reducers) => self.all_columns(expr, &reducers, loops)?,
             None if expr.scan().is_some() => self.scanned(expr, loops)?,
-            None => self.tiles(&loops, Vec::new(), |this, _| {
-                let guard = this.guard(expr, false);
-                this.when_all(guard, |this| {
-                    let values = this.results(expr, &[])?;
-                    this.write_all(expr, values)
-                })
-            })?,
+            None => {
+                if let Some(innermost) = loops.last_mut() {
+                    innermost.divisor = divisor(expr, innermost.axis as u32);
+                }
+                self.tiles(&loops, Vec::new(), |this, _| {
+                    let guard = this.guard(expr, false);
+                    this.when_all(guard, |this| {
+                        let values = this.results(expr, &[])?;
+                        this.write_all(expr, values)
+                    })
+                })?;
+            }
         }
         (0..).zip(&expr.outs).try_for_each(|(number, out)| self.all_written(number, out))?;
         Ok(sliced.is_some())

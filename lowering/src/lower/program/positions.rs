@@ -155,6 +155,9 @@ impl ProgramLowering<'_> {
 
     /// The remainder of a form by a positive divisor, never negative.
     pub(super) fn remainder(&mut self, form: &Linear, divisor: i64) -> KValue {
+        if let Some((_, remainder)) = self.b.divided(form, divisor) {
+            return remainder;
+        }
         let (value, divisor) = (self.b.value(form), self.b.int(divisor));
         self.b.euclidean_remainder(value, divisor)
     }
