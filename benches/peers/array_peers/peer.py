@@ -37,10 +37,15 @@ class Peer:
         call, _, prepare = self.cases[case]
         if prepare:
             prepare()
+        # A call through `ctypes` takes a microsecond: libraries repeat calls themselves.
+        repeat = getattr(call, "repeat", None)
         loop = range(count)
         processor, start = time.process_time_ns(), time.perf_counter_ns()
-        for _ in loop:
-            call()
+        if repeat:
+            repeat(count)
+        else:
+            for _ in loop:
+                call()
         elapsed, processor = time.perf_counter_ns() - start, time.process_time_ns() - processor
         return {"count": count, "elapsed_ns": elapsed, "processor_ns": processor}
 
