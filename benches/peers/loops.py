@@ -43,12 +43,24 @@ class Bench:
                 command, variables = [sys.executable, FILES / "peer.py", peers[name].module], peers[name].variables
             key = (*command, *variables.items(), threads)
             if key not in processes:
+                stay(args, threads)
                 processes[key] = System(name, command, arrays.environment(threads) | table.variables | variables)
             self.systems[title] = processes[key]
 
     def close(self):
         for system in set(self.systems.values()):
             system.close()
+
+
+ALL_PROCESSORS = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
+
+
+def stay(args, threads):
+    """Sets the processors of processes that start from now on: one for a thread, else all."""
+    if ALL_PROCESSORS:
+        os.sched_setaffinity(0, ALL_PROCESSORS)
+    if threads == 1:
+        common.stay_on_one_processor(args)
 
 
 def load(bench, column, case, inputs, label, variant, peers):
@@ -164,15 +176,10 @@ def main():
     if {"faer", "gemm"} & set(args.peers):
         if library := build_crates(args):
             os.environ["PEER_GEMM"] = library
-    all_processors = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
     data = {"machine": arrays.machine(), "rounds": args.rounds, "tables": []}
     if args.update and args.out.with_suffix(".json").exists():
         data = json.loads(args.out.with_suffix(".json").read_text())
     for table in (table for table in loop_cases.TABLES if table.name in args.tables):
-        if table.threads == (1,):
-            common.stay_on_one_processor(args)
-        elif all_processors:
-            os.sched_setaffinity(0, all_processors)
         rows = []
         made = {"name": table.name, "title": table.title, "threads": table.threads, "rows": rows}
         with tempfile.TemporaryDirectory(prefix="peers") as folder, contextlib.closing(Bench(args, folder, table, loop_cases.PEERS)) as bench:
