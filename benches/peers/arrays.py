@@ -56,6 +56,9 @@ def environment(threads):
     """The variables of all processes."""
     all_of = ("NUMBA_NUM_THREADS", "NUMEXPR_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
     variables = dict(os.environ, **dict.fromkeys([*all_of, "PEER_THREADS"], str(threads)))
+    # OpenBLAS selects the kernels for this processor, whatever the user's environment prescribes.
+    for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
+        variables.pop(name, None)
     # Large blocks ask for huge pages, in all processes alike: NumPy's do in any case.
     variables["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"
     return variables

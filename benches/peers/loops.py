@@ -38,13 +38,13 @@ class Bench:
         self.args = type(args)(**vars(args) | {"threads": max(table.threads)})
         processes, self.systems = {}, {}
         for title, name, threads in self.columns:
-            command, variables = [args.passdump, "bench", "--serve"], {}
+            command = [args.passdump, "bench", "--serve"]
             if name != OURS:
-                command, variables = [sys.executable, FILES / "peer.py", peers[name].module], peers[name].variables
-            key = (*command, *variables.items(), threads)
+                command = [sys.executable, FILES / "peer.py", peers[name].module]
+            key = (*command, threads)
             if key not in processes:
                 stay(args, threads)
-                processes[key] = System(name, command, arrays.environment(threads) | table.variables | variables)
+                processes[key] = System(name, command, arrays.environment(threads) | table.variables)
             self.systems[title] = processes[key]
 
     def close(self):
@@ -138,13 +138,6 @@ def build_crates(args):
     return str(target.resolve() / "release" / name)
 
 
-def has_avx512():
-    try:
-        return "avx512f" in Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return False
-
-
 def options(tables, peers):
     parser = common.parser(__doc__.splitlines()[0], "loops-table")
     parser.add_argument("--peers", nargs="*", default=list(peers), choices=list(peers))
@@ -160,7 +153,7 @@ TABLES = [
     *("products_f64", "products_f32", "layouts", "avx2", "chains", "vectors", "scans", "scatters", "gathers"),
     *("convolutions", "loops", "threads"),
 ]
-PEERS = ["NumPy", "NumPy, AVX-512", "`add.at`", "`bincount`", "faer", "gemm", "JAX", "Numba", "C"]
+PEERS = ["NumPy", "`add.at`", "`bincount`", "faer", "gemm", "JAX", "Numba", "C"]
 
 
 def main():
@@ -171,8 +164,6 @@ def main():
     assert [table.name for table in loop_cases.TABLES] == TABLES and list(loop_cases.PEERS) == PEERS
     if args.quick:
         args.rounds = min(args.rounds, 3)
-    if not has_avx512():
-        args.peers = [peer for peer in args.peers if peer != loop_cases.WIDE]
     if {"faer", "gemm"} & set(args.peers):
         if library := build_crates(args):
             os.environ["PEER_GEMM"] = library

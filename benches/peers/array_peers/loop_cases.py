@@ -13,14 +13,10 @@ class Peer:
     module: str
     # The ending of the names of its functions.
     ending: str = ""
-    variables: dict = field(default_factory=dict)
 
 
-# OpenBLAS does not recognize all processors with AVX-512, so its kernels for them have a column of their own.
-WIDE = "NumPy, AVX-512"
 PEERS = {
     "NumPy": Peer("loops_numpy"),
-    WIDE: Peer("loops_numpy", variables={"OPENBLAS_CORETYPE": "SkylakeX"}),
     "`add.at`": Peer("loops_numpy", "_at"),
     "`bincount`": Peer("loops_numpy", "_bincount"),
     "faer": Peer("loops_gemm", "_faer"),
@@ -197,7 +193,7 @@ TABLES = [
         Table(
             f"products_{dtype}",
             f"Products of matrices, `{dtype}`",
-            ("NumPy", WIDE, "faer", "gemm"),
+            ("NumPy", "faer", "gemm"),
             [product(f"{n}", (n, n, n), dtype) for n in SIZES],
         )
         for dtype in ("f64", "f32")
@@ -205,7 +201,7 @@ TABLES = [
     Table(
         "layouts",
         "Transposed factors and complex numbers",
-        ("NumPy", WIDE),
+        ("NumPy",),
         [
             transposed("xyt", "`x @ y.T`"),
             transposed("xty", "`x.T @ y`"),
@@ -223,7 +219,7 @@ TABLES = [
     Table(
         "chains",
         "Products with work before or after them",
-        ("NumPy", WIDE, "JAX", "Numba"),
+        ("NumPy", "JAX", "Numba"),
         [
             product("the product alone, 512", (512, 512, 512)),
             Case("GELU of `x @ y + b`, 512", "gelu.ir", "gelu", uniform(x=(512, 512), y=(512, 512), b=(512,)), in_double(gelu), "f64"),
@@ -233,7 +229,7 @@ TABLES = [
     Table(
         "vectors",
         "Vectors and narrow matrices",
-        ("NumPy", WIDE),
+        ("NumPy",),
         [
             vectors("matrix and vector 1000", "matrix_vector", (1000, 1000), (1000,), lambda x, y: x @ y),
             vectors("matrix and vector 4000", "matrix_vector", (4000, 4000), (4000,), lambda x, y: x @ y, True),
@@ -271,13 +267,16 @@ TABLES = [
         ("NumPy", "Numba"),
         [
             Case("Jacobi 1000 x 1000", "jacobi.ir", "jacobi", uniform(**SQUARE), in_double(jacobi), "f64"),
-            Case(
-                "horizontal diffusion 64³",
-                "hdiff.ir",
-                "hdiff",
-                uniform(x=(68, 68, 64), coefficient=(64, 64, 64)),
-                in_double(hdiff),
-                "f64",
+            Case("Jacobi, index notation", "jacobi.idx", "jacobi", uniform(**SQUARE), in_double(jacobi)),
+            *(
+                Case(
+                    name,
+                    program,
+                    "hdiff",
+                    uniform(x=(68, 68, 64), coefficient=(64, 64, 64)),
+                    in_double(hdiff),
+                )
+                for name, program in (("horizontal diffusion 64³", "hdiff.ir"), ("diffusion, index notation", "hdiff.idx"))
             ),
             Case(
                 "arc distance of 1e6",
@@ -309,7 +308,7 @@ TABLES = [
     Table(
         "threads",
         "Two threads, times of the clock",
-        ("NumPy", WIDE, "faer", "gemm", "JAX"),
+        ("NumPy", "faer", "gemm", "JAX"),
         [product("product 512", (512, 512, 512)), CONVOLUTIONS[0], *CUMSUMS],
         threads=(1, 2),
     ),
