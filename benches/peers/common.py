@@ -40,7 +40,7 @@ def is_close(bench, name, case, exact, tolerance):
 
 
 def checked(bench, systems, load, exact, tolerance):
-    """Loads all variants of systems. Returns (system, case, answer) of those with close results, and errors by system."""
+    """Loads all variants of systems. Returns (system, case, answer) of close results, and errors."""
     ready, errors = [], {}
     for name in systems:
         for variant in range(arrays.MOST_VARIANTS):

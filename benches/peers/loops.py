@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Products of matrices, scans, scatters, gathers and stencils beside NumPy, faer, gemm, JAX, Numba and C, in turns.
+"""Products, scans, scatters, gathers and stencils beside NumPy, faer, gemm, JAX, Numba and C, in turns.
 
 Processes and rounds are those of `arrays.py`: results are compared before they are timed. See README.md.
 """
@@ -35,7 +35,11 @@ class Bench:
 
     def __init__(self, args, folder, table, peers):
         self.folder, self.columns = Path(folder), columns(table, args)
-        self.args = type(args)(**vars(args) | {"threads": max(table.threads)})
+        several = {"threads": max(table.threads)}
+        if several["threads"] > 1:
+            # Threads of some peers take milliseconds to spread over the processors.
+            several["round"] = max(args.round, 10.0)
+        self.args = type(args)(**vars(args) | several)
         processes, self.systems = {}, {}
         for title, name, threads in self.columns:
             command = [args.passdump, "bench", "--serve"]

@@ -1,4 +1,4 @@
-"""Products of matrices by the Rust crates `faer` and `gemm`, in the library of `gemm_peers/` that `loops.py` builds."""
+"""Products of matrices by the Rust crates `faer` and `gemm`: `loops.py` builds the library `gemm_peers/`."""
 
 import ctypes
 import functools

@@ -1,15 +1,16 @@
 // Convolutions with 7 x 7 weights, for by_loops_c.py. The fastest of three orders of loops counts.
 //
-// 0: adds rows to a row of the result; 1: one sum for each element, without inner loops; 2: accumulators of 32
-// adjacent elements. With padding, the image is copied into a larger one with a border of zeros first.
+// 0: adds rows to a row of the result; 1: one sum for each element, without inner loops; 2: accumulators of
+// 32 adjacent elements. With padding, the image is copied into a larger one with a border of zeros first.
 
 #include <stdlib.h>
 #include <string.h>
 
+#define NOINLINE static __attribute__((noinline))
 #define K 7
 #define B 32
 
-static __attribute__((noinline)) void rows(const double *restrict x, const double *restrict k, double *restrict y, long n, long m) {
+NOINLINE void rows(const double *restrict x, const double *restrict k, double *restrict y, long n, long m) {
     long columns = m - K + 1;
     for (long i = 0; i < n - K + 1; i++) {
         double *restrict row = y + i * columns;
@@ -23,7 +24,7 @@ static __attribute__((noinline)) void rows(const double *restrict x, const doubl
     }
 }
 
-static __attribute__((noinline)) void sums(const double *restrict x, const double *restrict k, double *restrict y, long n, long m) {
+NOINLINE void sums(const double *restrict x, const double *restrict k, double *restrict y, long n, long m) {
     long columns = m - K + 1;
     for (long i = 0; i < n - K + 1; i++)
         for (long j = 0; j < columns; j++) {
@@ -45,7 +46,7 @@ static inline void block(const double *restrict x, const double *restrict k, dou
 }
 
 // The last block of a row overlaps the one before it, so rows need at least B columns.
-static __attribute__((noinline)) void blocks(const double *restrict x, const double *restrict k, double *restrict y, long n, long m) {
+NOINLINE void blocks(const double *restrict x, const double *restrict k, double *restrict y, long n, long m) {
     long columns = m - K + 1;
     for (long i = 0; i < n - K + 1; i++) {
         for (long j = 0; j + B <= columns; j += B) block(x + i * m + j, k, y + i * columns + j, m);
@@ -60,16 +61,17 @@ static double *padded(const double *x, long n, long m) {
     return to;
 }
 
-#define FUNCTIONS(number, order)                                                                                   \
-    void convolution##number(const double *x, const double *k, double *y, long n, long m, long calls) {            \
-        while (calls--) order(x, k, y, n, m);                                                                      \
-    }                                                                                                              \
-    void convolution_padded##number(const double *x, const double *k, double *y, long n, long m, long calls) {     \
-        while (calls--) {                                                                                          \
-            double *copy = padded(x, n, m);                                                                        \
-            order(copy, k, y, n + K - 1, m + K - 1);                                                               \
-            free(copy);                                                                                            \
-        }                                                                                                          \
+#define ARGUMENTS const double *x, const double *k, double *y, long n, long m, long calls
+#define FUNCTIONS(number, order)                     \
+    void convolution##number(ARGUMENTS) {            \
+        while (calls--) order(x, k, y, n, m);        \
+    }                                                \
+    void convolution_padded##number(ARGUMENTS) {     \
+        while (calls--) {                            \
+            double *copy = padded(x, n, m);          \
+            order(copy, k, y, n + K - 1, m + K - 1); \
+            free(copy);                              \
+        }                                            \
     }
 
 FUNCTIONS(0, rows)
