@@ -157,7 +157,7 @@ TABLES = [
     *("products_f64", "products_f32", "layouts", "avx2", "chains", "vectors", "scans", "scatters", "gathers"),
     *("convolutions", "loops", "threads"),
 ]
-PEERS = ["NumPy", "`add.at`", "`bincount`", "faer", "gemm", "JAX", "Numba", "C"]
+PEERS = ["NumPy", "add.at", "bincount", "faer", "gemm", "JAX", "Numba", "C"]
 
 
 def main():

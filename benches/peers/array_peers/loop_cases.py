@@ -17,8 +17,8 @@ class Peer:
 
 PEERS = {
     "NumPy": Peer("loops_numpy"),
-    "`add.at`": Peer("loops_numpy", "_at"),
-    "`bincount`": Peer("loops_numpy", "_bincount"),
+    "add.at": Peer("loops_numpy", "_at"),
+    "bincount": Peer("loops_numpy", "_bincount"),
     "faer": Peer("loops_gemm", "_faer"),
     "gemm": Peer("loops_gemm", "_gemm"),
     "JAX": Peer("loops_jax"),
@@ -246,7 +246,7 @@ TABLES = [
     Table(
         "scatters",
         "Sums at positions of 1e6 values",
-        ("`add.at`", "`bincount`", "JAX", "Numba"),
+        ("add.at", "bincount", "JAX", "Numba"),
         [
             scatter_add("into 1e3 zeros", 1000, "scatter_few", function="few"),
             scatter_add("into 1e6 zeros", 1_000_000, "scatter_many", function="many"),
