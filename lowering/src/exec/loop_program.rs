@@ -6,10 +6,10 @@
 use super::backend::CodeGens;
 use super::by_reference::Why;
 use super::fresh::Fresh;
-use super::launch::{operands, symbol};
+use super::launch::{Pointers, operands, symbol};
 use super::machine::{Activation, Machine};
 use super::plan::{ArrayEval, Step};
-use super::value::{Held, Shape, fill_elements, row_major};
+use super::value::{Held, Shape, Strides, fill_elements, row_major};
 use crate::interp::Interp;
 use crate::kernel::{CodeGen, CompiledKernel, Part};
 use crate::lower::Strided;
@@ -22,7 +22,7 @@ use std::sync::{Arc, OnceLock};
 
 /// The loop program of an expression.
 pub struct LoopProgram {
-    expr: Arc<ArrayExpr>,
+    pub(super) expr: Arc<ArrayExpr>,
     /// The types of the instruction's operands.
     types: Vec<Type>,
     codegens: CodeGens,
@@ -31,8 +31,8 @@ pub struct LoopProgram {
 }
 
 /// A variant that is ready to run.
-struct Compiled {
-    lowered: LoweredProgram,
+pub(super) struct Compiled {
+    pub lowered: LoweredProgram,
     codegen: &'static str,
     compiled: Box<dyn CompiledKernel>,
     /// About how long a point takes.
@@ -40,9 +40,9 @@ struct Compiled {
 }
 
 /// The buffers of a call, which its threads share.
-struct CallBuffers<'c> {
-    pointers: &'c [*mut u8],
-    strides: &'c [i64],
+pub(super) struct CallBuffers<'c> {
+    pub pointers: &'c [*mut u8],
+    pub strides: &'c [i64],
 }
 
 // SAFETY: the threads of a call only copy the addresses; each writes elements of its own.
@@ -62,7 +62,13 @@ impl Compiled {
     ///
     /// # Safety
     /// As [`CompiledKernel::call`], for any slice.
-    unsafe fn run(&self, buffers: &CallBuffers<'_>, params: &[u64], whole: (i64, i64), threads: usize) -> bool {
+    pub(super) unsafe fn run(
+        &self,
+        buffers: &CallBuffers<'_>,
+        params: &[u64],
+        whole: (i64, i64),
+        threads: usize,
+    ) -> bool {
         let count = whole.1.saturating_sub(whole.0).max(0) as u64;
         let pieces = (threads as u64 * SLICES).min(count);
         if threads < 2 || pieces < 2 {
@@ -85,6 +91,69 @@ impl Compiled {
             failed.fetch_or(!succeeded, Ordering::Relaxed);
         });
         !failed.into_inner()
+    }
+}
+
+/// Values that the parameters of a program are made of.
+pub(super) struct ParamSources<'c> {
+    /// The operands.
+    pub args: &'c [Strided<'c>],
+    pub symbols: &'c dyn Fn(Name) -> Option<i64>,
+    pub space: &'c ProgramSpace,
+}
+
+impl Compiled {
+    /// The parameters, those of scalar operands by a function of the operand, the part and the dtype. `None` if
+    /// one is not there.
+    pub(super) fn params<W>(
+        &self,
+        &ParamSources { args, symbols, space }: &ParamSources<'_>,
+        known: impl Fn(u64) -> W,
+        scalar: impl Fn(u32, Part, DType) -> Option<W>,
+    ) -> Option<SmallVec<[W; 8]>>
+    where
+        [W; 8]: smallvec::Array<Item = W>,
+    {
+        let extent = |arg: u32, dim: usize| args.get(arg as usize).and_then(|a| a.shape.get(dim)).copied();
+        let word = |(param, &dtype): (&ProgramParam, &DType)| -> Option<W> {
+            Some(known(match param {
+                ProgramParam::Scalar(number, part) => return scalar(*number, *part, dtype),
+                ProgramParam::ArgExtent(arg, dim) => extent(*arg, *dim)? as u64,
+                ProgramParam::ResultExtent(result, dim) => *space.results.get(*result as usize)?.0.get(*dim)? as u64,
+                ProgramParam::Symbol(name) => symbols(*name)? as u64,
+                ProgramParam::SliceStart => space.outermost.0 as u64,
+                ProgramParam::SliceEnd => space.outermost.1 as u64,
+                // They broadcast, as `bind` found.
+                ProgramParam::Broadcast(sources) => {
+                    let extents = sources.iter().map(|&(arg, dim)| extent(arg, dim).unwrap_or(1));
+                    extents.fold(1, |all, extent| if all == 1 { extent } else { all }) as u64
+                }
+            }))
+        };
+        self.lowered.params.iter().zip(&self.lowered.program.params).map(word).collect()
+    }
+
+    /// The addresses and strides of the buffers; `place` gives the first element, the shape, and the strides in
+    /// bytes. `None` if one is not there.
+    pub(super) fn buffers(
+        &self,
+        mut place: impl FnMut(&ProgramBuffer, DType) -> Option<(*mut u8, Shape, Strides)>,
+    ) -> Option<(Pointers, SmallVec<[i64; 16]>)> {
+        let (mut pointers, mut strides) = (Pointers::new(), SmallVec::new());
+        let own = self.lowered.program.caller_buffers();
+        let dtypes = own.map(|(number, _)| self.lowered.program.buffers[number].dtype);
+        for (buffer, dtype) in self.lowered.buffers.iter().zip(dtypes) {
+            let (pointer, shape, along) = place(buffer, dtype)?;
+            pointers.push(pointer);
+            strides.extend(shape.iter().zip(along).map(|(&n, stride)| if n == 1 { 0 } else { stride as i64 }));
+        }
+        Some((pointers, strides))
+    }
+
+    /// The threads of a call with this many points.
+    pub(super) fn threads(&self, points: u64, most: u32) -> usize {
+        let nanos = points as f64 * self.point_nanos;
+        Threads::now(nanos, if self.lowered.sliced { most } else { 1 }).worth(nanos) as usize
     }
 }
 
@@ -113,7 +182,7 @@ impl LoopProgram {
         codegen.compile_program(&lowered.program).map_err(|why| why.to_string())
     }
 
-    fn variant(&self, variant: Variant) -> Result<&Compiled, &String> {
+    pub(super) fn variant(&self, variant: Variant) -> Result<&Compiled, &String> {
         let Variant { checks, tiles_rows, one_block } = variant;
         let number = [checks.positions, checks.writes, tiles_rows, one_block]
             .iter()
@@ -200,8 +269,7 @@ impl Machine<'_> {
         program: &LoopProgram,
         exits: &[Option<u32>],
     ) -> Result<Option<Vec<Held>>, EvalError> {
-        let symbols = |name: Name| symbol(act.plan, act.frame, name);
-        let space = bind(&program.expr, &operands(act.frame, step), &symbols);
+        let space = bind(&program.expr, &operands(act.frame, step), &|name| symbol(act.plan, act.frame, name));
         let Some(space) = space else { return Ok(None) };
         let fits = step.defs.iter().zip(&space.results);
         if !{ fits }.all(|(def, (shape, _))| act.frame.admits(&def.dims, shape, Some(def.value))) {
@@ -227,49 +295,42 @@ impl Machine<'_> {
                 flags.push((number, vec![0; shape.iter().product()], row_major(shape, 1)));
             }
         }
-        let whole = space.outermost;
-        let Some(params) = self.program_params(act, step, variant, &space, whole) else { return Ok(None) };
-        let mut pointers: SmallVec<[*mut u8; 6]> = SmallVec::new();
-        let mut strides: SmallVec<[i64; 16]> = SmallVec::new();
-        let own = variant.lowered.program.caller_buffers();
-        let dtypes = own.map(|(number, _)| variant.lowered.program.buffers[number].dtype);
-        for (buffer, dtype) in variant.lowered.buffers.iter().zip(dtypes) {
-            let mut along = |shape: &[usize], own: &mut dyn Iterator<Item = isize>| {
-                strides
-                    .extend(shape.iter().zip(own).map(|(&extent, stride)| if extent == 1 { 0 } else { stride as i64 }));
-            };
-            match *buffer {
-                ProgramBuffer::Arg(number) => {
-                    let place =
-                        step.args.get(number as usize).and_then(|slot| act.frame.slots[slot.0 as usize].place());
-                    let Some(place) = place.filter(|place| place.dtype == dtype) else { return Ok(None) };
-                    pointers.push(place.pointer.cast_mut());
-                    along(place.shape, &mut place.strides.iter().map(|stride| stride * place.unit));
-                }
-                ProgramBuffer::Result(number) => {
-                    let target = &rooms[number as usize].target;
-                    pointers.push(target.pointer);
-                    along(&space.results[number as usize].0, &mut target.strides.iter().copied());
-                }
-                ProgramBuffer::Written(number) => {
-                    let Some((_, flags, own)) = flags.iter_mut().find(|(of, ..)| *of == number) else {
-                        return Ok(None);
-                    };
-                    pointers.push(flags.as_mut_ptr());
-                    along(&space.results[number as usize].0, &mut own.iter().copied());
-                }
+        let args = operands(act.frame, step);
+        let slot = |number: u32| Some(&act.frame.slots[step.args.get(number as usize)?.0 as usize]);
+        let scalar = |number: u32, part: Part, dtype: DType| {
+            let scalar = slot(number)?.scalar().ok()?;
+            (scalar.dtype().real() == dtype).then_some(())?;
+            Some(if part == Part::Re { scalar.bits().0 } else { scalar.bits().1 })
+        };
+        let symbols = |name: Name| symbol(act.plan, act.frame, name);
+        let sources = ParamSources { args: &args, symbols: &symbols, space: &space };
+        let Some(params) = variant.params(&sources, |word| word, scalar) else { return Ok(None) };
+        let found = variant.buffers(|buffer, dtype| match *buffer {
+            ProgramBuffer::Arg(number) => {
+                let place = slot(number)?.place().filter(|place| place.dtype == dtype)?;
+                let strides = place.strides.iter().map(|stride| stride * place.unit).collect();
+                Some((place.pointer.cast_mut(), Shape::from(place.shape), strides))
             }
-        }
+            ProgramBuffer::Result(number) => {
+                let target = &rooms.get(number as usize)?.target;
+                let shape = Shape::from(&space.results[number as usize].0[..]);
+                Some((target.pointer, shape, target.strides.clone()))
+            }
+            ProgramBuffer::Written(number) => {
+                let (_, flags, strides) = flags.iter_mut().find(|(of, ..)| *of == number)?;
+                let shape = Shape::from(&space.results[number as usize].0[..]);
+                Some((flags.as_mut_ptr(), shape, strides.clone()))
+            }
+        });
+        let Some((pointers, strides)) = found else { return Ok(None) };
         let buffers = CallBuffers { pointers: &pointers, strides: &strides };
-        let threads = if variant.lowered.sliced { self.how.threads } else { 1 };
-        let nanos = space.points as f64 * variant.point_nanos;
-        let threads = Threads::now(nanos, threads).worth(nanos) as usize;
+        let threads = variant.threads(space.points, self.how.threads);
         // SAFETY: there are an address for each buffer, a stride for each dim and a word for each
         // parameter. Operands have the dtypes that the program reads, and are valid to read while the frame
         // holds them; results and flags have room for all elements of their shapes, and overlap nothing.
         // `bind` proved that positions are in bounds, or the variant tests them; the extents are those that
         // both know. Slices of the outermost axis write different elements.
-        if !unsafe { variant.run(&buffers, &params, whole, threads) } {
+        if !unsafe { variant.run(&buffers, &params, space.outermost, threads) } {
             return Ok(None);
         }
         self.buffers.borrow_mut().stats.kernels += 1;
@@ -287,41 +348,6 @@ impl Machine<'_> {
             });
         }
         Ok(Some(results))
-    }
-
-    /// The words of the parameters.
-    fn program_params(
-        &self,
-        act: &Activation<'_, '_>,
-        step: &Step,
-        variant: &Compiled,
-        space: &ProgramSpace,
-        slice: (i64, i64),
-    ) -> Option<SmallVec<[u64; 8]>> {
-        let args = operands(act.frame, step);
-        let extent =
-            |arg: u32, dim: usize| args.get(arg as usize).and_then(|a: &Strided<'_>| a.shape.get(dim)).copied();
-        let word = |(param, &dtype): (&ProgramParam, &DType)| -> Option<u64> {
-            Some(match param {
-                ProgramParam::Scalar(number, part) => {
-                    let slot = step.args.get(*number as usize)?;
-                    let scalar = act.frame.slots[slot.0 as usize].scalar().ok()?;
-                    (scalar.dtype().real() == dtype).then_some(())?;
-                    if *part == Part::Re { scalar.bits().0 } else { scalar.bits().1 }
-                }
-                ProgramParam::ArgExtent(arg, dim) => extent(*arg, *dim)? as u64,
-                ProgramParam::ResultExtent(result, dim) => *space.results.get(*result as usize)?.0.get(*dim)? as u64,
-                ProgramParam::Symbol(name) => symbol(act.plan, act.frame, *name)? as u64,
-                ProgramParam::SliceStart => slice.0 as u64,
-                ProgramParam::SliceEnd => slice.1 as u64,
-                // They broadcast, as `bind` found.
-                ProgramParam::Broadcast(sources) => {
-                    let extents = sources.iter().map(|&(arg, dim)| extent(arg, dim).unwrap_or(1));
-                    extents.fold(1, |all, extent| if all == 1 { extent } else { all }) as u64
-                }
-            })
-        };
-        variant.lowered.params.iter().zip(&variant.lowered.program.params).map(word).collect()
     }
 
     /// Runs the loop program of a step; otherwise, the step's reference meaning.

@@ -339,6 +339,10 @@ fn places(action: &Action, see: &mut impl FnMut(Where)) {
         Action::Kernel(run) => of_run(run),
         Action::Band(band) => band.members.iter().for_each(|member| of_run(&member.run)),
         Action::Fed(fed) => [&fed.maker, &fed.fold].into_iter().for_each(of_run),
+        Action::Program(program) => {
+            program.buffers.iter().for_each(|&place| see(place));
+            program.fills.iter().for_each(|fill| see(fill.at));
+        }
         Action::Load { from, .. } => see(*from),
         Action::Set { .. } | Action::Scalar(_) => {}
     }
@@ -369,6 +373,10 @@ fn pack(actions: &mut [Action], temporaries: usize, rooms: &[Room]) -> usize {
             Action::Kernel(run) => of_run(run),
             Action::Band(band) => band.members.iter_mut().for_each(|member| of_run(&mut member.run)),
             Action::Fed(fed) => [&mut fed.maker, &mut fed.fold].into_iter().for_each(of_run),
+            Action::Program(program) => {
+                program.buffers.iter_mut().for_each(put);
+                program.fills.iter_mut().for_each(|fill| put(&mut fill.at));
+            }
             Action::Load { from, .. } => put(from),
             Action::Set { .. } | Action::Scalar(_) => {}
         }

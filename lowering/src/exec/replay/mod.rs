@@ -1,6 +1,6 @@
 //! Calls like one of the latest: all that such a call decides is known, and only pointers are put in.
 //!
-//! Take a function whose steps are kernels, views and scalar ops, one after the other. Calls of equal dtypes, extents and strides
+//! Take a function whose steps are kernels, loop programs, views and scalar ops, one after the other. Calls of equal dtypes, extents and strides
 //! do the same in it, but for where elements are and what they hold. After two of the latest calls that are alike, and went well, the steps are
 //! gone through once more with addresses that are made up: one for each argument, buffer and result, far from one another. What a kernel
 //! is given then says which of these each of its buffers is in, and how far from the first element. That is a [`Replay`]. A later call that
@@ -10,6 +10,7 @@
 
 mod band;
 mod feed;
+mod program;
 mod record;
 #[cfg(test)]
 mod testing;
@@ -30,6 +31,7 @@ use crate::lower::{Bound, Order};
 use crate::schedule::Lines;
 use band::Band;
 use feed::Fed;
+use program::ProgramRun;
 use record::Recorder;
 use rewright_ir::{Array, DType, Datum, Scalar, Styled, with_array};
 use smallvec::SmallVec;
@@ -219,6 +221,8 @@ enum Action {
     Band(Box<Band>),
     /// Two kernels, of which one makes what the other combines.
     Fed(Box<Fed>),
+    /// The loop program of a step.
+    Program(Box<ProgramRun>),
     /// Reads an element.
     Load { from: Where, dtype: DType, slot: Slot },
     /// A scalar that is known.
@@ -273,6 +277,18 @@ struct Fill {
     shape: Shape,
     strides: Strides,
     at: Where,
+}
+
+impl Fill {
+    /// Fills a result.
+    ///
+    /// # Safety
+    /// The address is that of a result of this shape and dtype.
+    unsafe fn write(&self, pointer: *mut u8) {
+        let to = Target { pointer, strides: self.strides.clone(), used: true };
+        // SAFETY: passed on.
+        unsafe { fill_elements(self.scalar, self.dtype, &self.shape, &to) };
+    }
 }
 
 /// A result that is a new array.
@@ -382,11 +398,8 @@ impl Replay {
             let at = |place: Where| memories[place.memory].wrapping_offset(place.offset);
             match action {
                 Action::Kernel(run) => {
-                    for fill in &run.fills {
-                        let to = Target { pointer: at(fill.at), strides: fill.strides.clone(), used: true };
-                        // SAFETY: this is the place of a result of this shape and dtype, as below.
-                        unsafe { fill_elements(fill.scalar, fill.dtype, &fill.shape, &to) };
-                    }
+                    // SAFETY: these are places of results, as below.
+                    run.fills.iter().for_each(|fill| unsafe { fill.write(at(fill.at)) });
                     self.pointers.clear();
                     self.pointers.extend(run.buffers.iter().map(|&place| at(place)));
                     self.words.clear();
@@ -424,6 +437,10 @@ impl Replay {
                 Action::Fed(fed) => {
                     // SAFETY: as above.
                     unsafe { fed.run(plan, &at, &self.scalars, how.threads) }?;
+                }
+                Action::Program(program) => {
+                    // SAFETY: as above.
+                    unsafe { program.run(plan, &at, &self.scalars, how) }?;
                 }
                 &Action::Load { from, dtype, slot } => {
                     let place = Place { dtype, pointer: at(from), shape: &[], strides: &[], unit: 1 };

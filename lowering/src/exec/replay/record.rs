@@ -5,13 +5,13 @@ use super::whole::{Made, Part, Whole, makers};
 use super::{APART, Action, Back, Fill, MOST_TEMPORARY, New, Replay, Run, ScalarArgs, Spans, Where, Word};
 use crate::exec::args::Arg;
 use crate::exec::frame::Frame;
-use crate::exec::launch::{Extent, How};
+use crate::exec::launch::How;
 use crate::exec::out::{ViewMut, span};
 use crate::exec::plan::{Def, FuncPlan, KernelStep, Meaning, Slot, Step, StepKind};
 use crate::exec::small::SMALL;
 use crate::exec::value::{Held, Lent, Place, Shape, Strides, Target};
 use crate::exec::view::ViewOp;
-use crate::lower::Param;
+use crate::lower::{Order, Param};
 use crate::schedule::{LINE, Lines};
 use rewright_ir::Scalar;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -19,7 +19,7 @@ use smallvec::SmallVec;
 
 /// Goes through the steps with addresses that are made up.
 pub(super) struct Recorder<'p, 'a> {
-    plan: &'p FuncPlan,
+    pub plan: &'p FuncPlan,
     pub args: &'p [Arg<'a>],
     how: How,
     pub frame: Frame,
@@ -60,6 +60,7 @@ impl<'p, 'a> Recorder<'p, 'a> {
         for (number, step) in plan.steps.iter().enumerate() {
             match &step.kind {
                 StepKind::Kernel(kernel) => this.kernel(number, step, kernel)?,
+                StepKind::Program(program) => this.program(number, step, &program.exits)?,
                 StepKind::View(view) => this.view(step, view)?,
                 StepKind::Scalar(_) => {
                     this.actions.push(Action::Scalar(number));
@@ -95,7 +96,8 @@ impl<'p, 'a> Recorder<'p, 'a> {
         let most = |len: fn(&Run) -> usize| runs().map(|run| len(run)).max().unwrap_or(0);
         let (pointers, words) = (most(|run| run.buffers.len()), most(|run| run.params.len()));
         let constant = |held: &Held| held.scalar().unwrap_or(Scalar::Bool(false));
-        let kernels = runs().count() as u64;
+        let programs = this.actions.iter().filter(|action| matches!(action, Action::Program(_))).count() as u64;
+        let kernels = runs().count() as u64 + programs;
         let temporaries = given.0 + given.1;
         let (results, mut made) = results?;
         let small = this.new.iter().all(|new| new.bytes <= SMALL);
@@ -108,7 +110,8 @@ impl<'p, 'a> Recorder<'p, 'a> {
             }
         }
         let room = band::find(&mut this.actions, &plan.steps, temporaries, this.rooms, how.band);
-        let alone = this.actions.iter().filter(|action| matches!(action, Action::Kernel(_))).count() as u64;
+        let is_alone = |action: &&Action| matches!(action, Action::Kernel(_) | Action::Program(_));
+        let alone = this.actions.iter().filter(is_alone).count() as u64;
         (room <= MOST_TEMPORARY).then_some(())?;
         Some(Replay {
             kernels,
@@ -172,8 +175,18 @@ impl<'p, 'a> Recorder<'p, 'a> {
         Some((scalar_args, spans))
     }
 
+    /// True if a storage style's component is a result of this number of a step.
+    pub(super) fn is_made_of(&self, step: usize, nth: usize) -> bool {
+        self.makers.contains(&(step, nth))
+    }
+
+    /// Appends an action.
+    pub(super) fn push(&mut self, action: Action) {
+        self.actions.push(action);
+    }
+
     /// What a slot holds from here on is only known when it is done.
-    fn hold_scalar(&mut self, def: &Def) {
+    pub(super) fn hold_scalar(&mut self, def: &Def) {
         self.frame.slots[def.slot.0 as usize] = Held::Scalar(Scalar::zero(def.ty.dtype()));
     }
 
@@ -199,14 +212,18 @@ impl<'p, 'a> Recorder<'p, 'a> {
         matches!(kernel.meaning, Meaning::Array(_) | Meaning::Packed(..)).then_some(())?;
         let launch = &kernel.launch;
         let extent = launch.extent(self.plan, &self.frame, step)?;
-        (!kernel.runs_program(extent.space.points)).then_some(())?;
+        if kernel.runs_program(extent.space.points) {
+            return self.program(number, step, &kernel.exits);
+        }
         let (mut targets, mut fills): (SmallVec<[Target; 4]>, Vec<Fill>) = (SmallVec::new(), Vec::new());
         for (nth, def) in step.defs.iter().enumerate() {
             let shape = &extent.results[nth].shape;
             self.frame.admits(&def.dims, shape, Some(def.value)).then_some(())?;
             let exit = kernel.exits.get(nth).copied().flatten();
-            let stays = exit.is_some() || self.makers.contains(&(number, nth));
-            let target = self.target(&extent, nth, def, exit, stays)?;
+            let stays = exit.is_some() || self.is_made_of(number, nth);
+            let strides = extent.strides(shape, def.ty.dtype().size());
+            let order = extent.order.clone();
+            let target = self.target((&Shape::from(&**shape), strides, order), def, exit, stays)?;
             launch.may_write(&target.strides).then_some(())?;
             if let Some(scalar) = extent.results[nth].fill {
                 let (dtype, shape) = (def.ty.dtype(), Shape::from(&**shape));
@@ -248,19 +265,23 @@ impl<'p, 'a> Recorder<'p, 'a> {
     }
 
     /// Where a result of a kernel goes: to the caller's buffer, a new array if it `stays` when the call ends, or among the temporaries.
-    fn target(&mut self, extent: &Extent, nth: usize, def: &Def, exit: Option<u32>, stays: bool) -> Option<Target> {
-        let (dtype, shape) = (def.ty.dtype(), &extent.results[nth].shape);
+    pub(super) fn target(
+        &mut self,
+        (shape, strides, order): (&Shape, Strides, Option<Order>),
+        def: &Def,
+        exit: Option<u32>,
+        stays: bool,
+    ) -> Option<Target> {
+        let dtype = def.ty.dtype();
         let place = exit.and_then(|at| self.frame.into.get(at as usize));
         if let Some(place) = place.filter(|place| place.dtype == dtype && place.shape == *shape) {
             return Some(Target { pointer: place.pointer, strides: place.strides.clone(), used: true });
         }
         let (args, outs) = self.given;
-        let strides = extent.strides(shape, dtype.size());
         if outs == 0 && stays && def.ty.is_array() {
             let at = Where { memory: args + outs + 1 + self.new.len(), offset: 0 };
             let bytes = rewright_ir::value::checked_len(shape)?.checked_mul(dtype.size())?;
-            let (shape, order) = (Shape::from(&**shape), extent.order.clone());
-            self.new.push(New { dtype, bytes, shape, strides: strides.clone(), order, within: None });
+            self.new.push(New { dtype, bytes, shape: shape.clone(), strides: strides.clone(), order, within: None });
             return Some(Target { pointer: at.address()?, strides, used: true });
         }
         let at = Where { memory: args + outs, offset: isize::try_from(self.room).ok()? };

@@ -1,0 +1,134 @@
+//! Loop programs in calls like an earlier one: their parameters, strides and variant are known.
+
+use super::record::Recorder;
+use super::{Action, Fill, Where, Word};
+use crate::exec::launch::{How, Pointers, operands, symbol};
+use crate::exec::loop_program::{CallBuffers, Compiled, LoopProgram, ParamSources};
+use crate::exec::plan::{FuncPlan, Step, StepKind};
+use crate::exec::value::{Held, Lent, Shape, Target, row_major};
+use crate::kernel::Part;
+use crate::lower::program::{ProgramBuffer, ProgramSpace, Variant, bind};
+use rewright_ir::{DType, Name, Scalar};
+use smallvec::SmallVec;
+
+/// One call of a loop program.
+#[derive(Debug)]
+pub(super) struct ProgramRun {
+    step: usize,
+    variant: Variant,
+    points: u64,
+    /// The bounds of the outermost axis.
+    whole: (i64, i64),
+    pub buffers: SmallVec<[Where; 6]>,
+    strides: SmallVec<[i64; 16]>,
+    params: SmallVec<[Word; 8]>,
+    /// Values that results are filled with first.
+    pub fills: Vec<Fill>,
+}
+
+/// The loop program of a step.
+fn program_of(step: &Step) -> Option<&LoopProgram> {
+    match &step.kind {
+        StepKind::Kernel(kernel) => Some(&kernel.program),
+        StepKind::Program(program) => Some(&program.program),
+        _ => None,
+    }
+}
+
+impl ProgramRun {
+    /// Runs the program; `None` if it failed.
+    ///
+    /// # Safety
+    /// As [`Band::run`](super::band::Band::run).
+    pub unsafe fn run(
+        &self,
+        plan: &FuncPlan,
+        at: &dyn Fn(Where) -> *mut u8,
+        scalars: &[Scalar],
+        how: How,
+    ) -> Option<()> {
+        let compiled = program_of(&plan.steps[self.step])?.variant(self.variant).ok()?;
+        // SAFETY: passed on: the places of the fills are those of results.
+        self.fills.iter().for_each(|fill| unsafe { fill.write(at(fill.at)) });
+        let pointers: Pointers = self.buffers.iter().map(|&place| at(place)).collect();
+        let params: SmallVec<[u64; 8]> = self.params.iter().map(|word| word.of(scalars)).collect();
+        let buffers = CallBuffers { pointers: &pointers, strides: &self.strides };
+        let threads = compiled.threads(self.points, how.threads);
+        // SAFETY: passed on. The variant is that of a call with these extents and strides.
+        unsafe { compiled.run(&buffers, &params, self.whole, threads) }.then_some(())
+    }
+}
+
+impl Recorder<'_, '_> {
+    /// Records a call of a step's loop program, whose results go to function results of these numbers.
+    pub(super) fn program(&mut self, number: usize, step: &Step, exits: &[Option<u32>]) -> Option<()> {
+        let program = program_of(step)?;
+        let symbols = |name: Name| symbol(self.plan, &self.frame, name);
+        let space = bind(&program.expr, &operands(&self.frame, step), &symbols)?;
+        let compiled = program.variant(space.variant).ok()?;
+        let (mut targets, mut fills): (SmallVec<[Target; 4]>, Vec<Fill>) = (SmallVec::new(), Vec::new());
+        for (nth, (def, (shape, fill))) in step.defs.iter().zip(&space.results).enumerate() {
+            self.frame.admits(&def.dims, shape, Some(def.value)).then_some(())?;
+            let exit = exits.get(nth).copied().flatten();
+            let stays = exit.is_some() || self.is_made_of(number, nth);
+            let (dtype, shape) = (def.ty.dtype(), Shape::from(&shape[..]));
+            let strides = row_major(&shape, dtype.size());
+            let target = self.target((&shape, strides, None), def, exit, stays)?;
+            if let &Some(scalar) = fill {
+                let (strides, at) = (target.strides.clone(), Where::of(target.pointer)?);
+                fills.push(Fill { scalar, dtype, shape, strides, at });
+            }
+            targets.push(target);
+        }
+        let (params, pointers, strides) = self.sources(step, compiled, &space, &targets)?;
+        let buffers = pointers.iter().map(|&pointer| Where::of(pointer)).collect::<Option<_>>()?;
+        let (variant, points, whole) = (space.variant, space.points, space.outermost);
+        let run = ProgramRun { step: number, variant, points, whole, buffers, strides, params, fills };
+        self.push(Action::Program(Box::new(run)));
+        for ((def, target), (shape, _)) in step.defs.iter().zip(targets).zip(&space.results) {
+            let (dtype, shape) = (def.ty.dtype(), Shape::from(&shape[..]));
+            if def.ty.is_scalar() {
+                self.push(Action::Load { from: Where::of(target.pointer)?, dtype, slot: def.slot });
+                self.hold_scalar(def);
+                continue;
+            }
+            let lent = Lent { dtype, pointer: target.pointer, shape, strides: target.strides, keep: None };
+            self.frame.slots[def.slot.0 as usize] = Held::Lent(lent);
+        }
+        Some(())
+    }
+
+    /// The parameters of a call, and the addresses and strides of its buffers.
+    fn sources(
+        &self,
+        step: &Step,
+        compiled: &Compiled,
+        space: &ProgramSpace,
+        targets: &[Target],
+    ) -> Option<(SmallVec<[Word; 8]>, Pointers, SmallVec<[i64; 16]>)> {
+        let args = operands(&self.frame, step);
+        let symbols = |name: Name| symbol(self.plan, &self.frame, name);
+        let slot = |arg: u32| step.args.get(arg as usize).copied();
+        let held = |arg: u32| Some(&self.frame.slots[slot(arg)?.0 as usize]);
+        let scalar = |arg: u32, part: Part, dtype: DType| {
+            let known = held(arg)?.scalar().ok()?;
+            (known.dtype().real() == dtype).then_some(Word::Scalar(slot(arg)?, part))
+        };
+        let sources = ParamSources { args: &args, symbols: &symbols, space };
+        let params = compiled.params(&sources, Word::Known, scalar)?;
+        let (pointers, strides) = compiled.buffers(|buffer, dtype| match *buffer {
+            ProgramBuffer::Arg(arg) => {
+                let place = held(arg)?.place().filter(|place| place.dtype == dtype)?;
+                let strides = place.strides.iter().map(|stride| stride * place.unit).collect();
+                Some((place.pointer.cast_mut(), Shape::from(place.shape), strides))
+            }
+            ProgramBuffer::Result(nth) => {
+                let target = targets.get(nth as usize)?;
+                Some((target.pointer, Shape::from(&space.results[nth as usize].0[..]), target.strides.clone()))
+            }
+            // Flags are made for each call.
+            ProgramBuffer::Written(_) => None,
+        })?;
+        Some((params, pointers, strides))
+    }
+}
