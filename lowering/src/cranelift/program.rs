@@ -37,6 +37,9 @@ const MOST_ON_STACK: usize = 4 << 10;
 /// The most bytes of scratch memory.
 const MOST_SCRATCH: usize = 256 << 20;
 
+/// The most addresses that a loop carries: each takes a register, and another one for its step.
+const MOST_CARRIED: usize = 4;
+
 /// Where a buffer is.
 #[derive(Clone)]
 enum Room {
@@ -298,28 +301,49 @@ impl<'a> ProgramEmitter<'a> {
 
     fn for_loop(&mut self, nest: &crate::program::For) -> Result<(), KernelError> {
         let (lo, hi) = (self.form(&nest.lo)?, self.least(&nest.hi)?);
-        let (body, after) = (self.e.block([types::I64]), self.e.b.create_block());
-        let some = self.e.icmp(IntCC::SignedLessThan, lo, hi);
-        self.e.branch(some, (body, &[lo]), (after, &[]));
-        self.e.b.switch_to_block(body);
-        let index = self.e.b.block_params(body)[0];
-        self.e.scalars[nest.index.0 as usize] = Some(index);
+        let mut prefixes: Vec<(Prefix, Value, Value)> = Vec::new();
         for prefix in self.prefixes.remove(&nest.index).unwrap_or_default() {
             let mut outer = prefix.clone();
             let Some((_, coefficients)) = outer.loops.pop() else { continue };
             let around = self.addresses.get(&outer).copied();
             let around = around.ok_or_else(|| unsupported("an address used before it is computed"))?;
             let step = self.step(prefix.buffer, &coefficients)?;
-            let along = self.e.b.ins().imul(index, step);
-            let address = self.e.offset(around, along);
-            self.addresses.insert(prefix, address);
+            prefixes.push((prefix, around, step));
+        }
+        // Strength reduction: addresses of the innermost loop are values that the loop carries.
+        let carried = if has_loop(&nest.body) { 0 } else { prefixes.len().min(MOST_CARRIED) };
+        let mut first: SmallVec<[Value; 8]> = SmallVec::from_slice(&[lo]);
+        for (_, around, step) in &prefixes[..carried] {
+            let along = self.e.b.ins().imul(lo, *step);
+            first.push(self.e.offset(*around, along));
+        }
+        let (body, after) = (self.e.block(std::iter::repeat_n(types::I64, 1 + carried)), self.e.b.create_block());
+        let some = self.e.icmp(IntCC::SignedLessThan, lo, hi);
+        self.e.branch(some, (body, &first), (after, &[]));
+        self.e.b.switch_to_block(body);
+        let params: SmallVec<[Value; 8]> = SmallVec::from_slice(self.e.b.block_params(body));
+        let index = params[0];
+        self.e.scalars[nest.index.0 as usize] = Some(index);
+        for (number, (prefix, around, step)) in prefixes.iter().enumerate() {
+            let address = match params.get(1 + number) {
+                Some(&carried) => carried,
+                None => {
+                    let along = self.e.b.ins().imul(index, *step);
+                    self.e.offset(*around, along)
+                }
+            };
+            self.addresses.insert(prefix.clone(), address);
         }
         self.loops.push(nest.index);
         self.scope(&nest.body)?;
         self.loops.pop();
         let next = self.e.b.ins().iadd_imm_s(index, 1);
+        let mut again: SmallVec<[Value; 8]> = SmallVec::from_slice(&[next]);
+        for (&address, (_, _, step)) in params[1..].iter().zip(&prefixes) {
+            again.push(self.e.offset(address, *step));
+        }
         let more = self.e.icmp(IntCC::SignedLessThan, next, hi);
-        self.e.branch(more, (body, &[next]), (after, &[]));
+        self.e.branch(more, (body, &again), (after, &[]));
         self.e.b.switch_to_block(after);
         Ok(())
     }
@@ -474,6 +498,15 @@ impl<'a> ProgramEmitter<'a> {
             }
         }
     }
+}
+
+/// True if there is a loop among statements.
+fn has_loop(stmts: &[Stmt]) -> bool {
+    stmts.iter().any(|stmt| match stmt {
+        Stmt::For(_) | Stmt::Nest(_) => true,
+        Stmt::If(branch) => has_loop(&branch.then) || has_loop(&branch.otherwise),
+        _ => false,
+    })
 }
 
 /// The terms of a location: those of the loops around it, outermost first, and the others.

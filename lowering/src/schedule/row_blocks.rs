@@ -186,7 +186,9 @@ impl Work<'_> {
         let first = across.iter().find(|&&number| part.extents[number] > 1);
         if let Some((&along, most)) = first.map(|along| (along, most(*along))).filter(|&(_, most)| count > most) {
             let extent = part.extents[along];
-            let each = (most / (count / extent)).clamp(1, extent);
+            let most = (most / (count / extent)).clamp(1, extent);
+            // Pieces of about one length, in whole cache lines: a short last piece has as many calls.
+            let each = extent.div_ceil(extent.div_ceil(most)).next_multiple_of(LINE as u64).min(most);
             let mut from = 0;
             while from < extent {
                 let mut piece = part.clone();
@@ -339,7 +341,7 @@ impl Work<'_> {
         let (part, size) = (&piece.part, |number: usize| kernel.buffers[number].dtype.size() as u64);
         let row = part.extents.last().copied().unwrap_or(1);
         let longest = (0..kernel.buffers.len()).map(|number| row * size(number)).max().unwrap_or(0);
-        longest <= 2 * LINE as u64 || longest >= NEAR || bytes(kernel, &part.extents, &part.strides) <= facts().level2
+        longest <= 2 * LINE as u64 || longest >= NEAR / 2 || bytes(kernel, &part.extents, &part.strides) <= facts().level2
     }
 
     /// Makes the rows of a block along a loop those of a kernel that takes several at once.

@@ -10,7 +10,7 @@ use rewright_ir::expr::{Affine, AxisKind, IndexExpr, Operand, Order, Source};
 
 /// How much longer a call of a loop program takes before it computes anything, in nanoseconds, and how much
 /// less time it takes for a point. Measured on an AMD EPYC (Zen 4), products of `f64`.
-const MORE_FOR_CALL: f64 = 300.0;
+const MORE_FOR_CALL: f64 = 20.0;
 const LESS_FOR_POINT: f64 = 0.08;
 
 /// The least rows for which staging pays.
