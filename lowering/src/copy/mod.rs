@@ -4,7 +4,10 @@
 //! merged. The remaining axes decide: lines of bytes; squares, where the source is contiguous along another
 //! axis than the target; many lines at once, where they are short; or element by element.
 
+mod kernel;
 mod transpose;
+
+pub use kernel::CopyKernel;
 
 use smallvec::SmallVec;
 

@@ -25,6 +25,7 @@ mod vector_divide;
 mod vector_memory;
 mod widths;
 
+use crate::copy::CopyKernel;
 use crate::kernel::{CodeGen, CompiledKernel, Kernel, KernelError};
 use crate::program::Program;
 use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
@@ -117,7 +118,7 @@ impl Cranelift {
         program.verify()?;
         let mut kernels = Vec::new();
         let outlined = program.blocked(codegen.step_registers()).distributed().outlined(&mut |kernel| {
-            kernels.push(codegen.compile(kernel).ok()?);
+            kernels.push(CopyKernel::of(kernel, codegen.compile(kernel).ok()?));
             Some(kernels.len() - 1)
         });
         let program = outlined.expanded();

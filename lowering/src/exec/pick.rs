@@ -231,6 +231,9 @@ impl Machine<'_> {
     }
 }
 
+/// The most bytes of lines that are copied without a call.
+const SHORT: usize = 256;
+
 /// Copies what is at the places.
 ///
 /// # Safety
@@ -265,7 +268,11 @@ unsafe fn copy_picked(array: &Place<'_>, picked: &Picked, target: *mut u8, strid
                     1 if is_line => to.write(from.read()),
                     4 if is_line => to.cast::<[u8; 4]>().write(from.cast::<[u8; 4]>().read()),
                     8 if is_line => to.cast::<[u8; 8]>().write(from.cast::<[u8; 8]>().read()),
-                    16 if is_line => to.cast::<[u8; 16]>().write(from.cast::<[u8; 16]>().read()),
+                    // A call takes as long as copying a short line.
+                    16..=SHORT if is_line && line.is_multiple_of(16) => {
+                        let (from, to) = (from.cast::<[u8; 16]>(), to.cast::<[u8; 16]>());
+                        (0..line / 16).for_each(|n| to.add(n).write(from.add(n).read()));
+                    }
                     _ if is_line => std::ptr::copy_nonoverlapping(from, to, line),
                     _ => copy_elements(&Place { pointer: from, ..rest }, to, target_rest),
                 }

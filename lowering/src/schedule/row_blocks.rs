@@ -341,7 +341,9 @@ impl Work<'_> {
         let (part, size) = (&piece.part, |number: usize| kernel.buffers[number].dtype.size() as u64);
         let row = part.extents.last().copied().unwrap_or(1);
         let longest = (0..kernel.buffers.len()).map(|number| row * size(number)).max().unwrap_or(0);
-        longest <= 2 * LINE as u64 || longest >= NEAR / 2 || bytes(kernel, &part.extents, &part.strides) <= facts().level2
+        longest <= 2 * LINE as u64
+            || longest >= NEAR / 2
+            || bytes(kernel, &part.extents, &part.strides) <= facts().level2
     }
 
     /// Makes the rows of a block along a loop those of a kernel that takes several at once.
