@@ -1,4 +1,5 @@
-//! Several rows, joined across: of as many vectors as they have lanes, each one's lanes are combined, and its total is in a lane of the result.
+//! Joins several reduction rows by a transposing reduction tree: as many vectors as there are lanes, each
+//! with the partial results of one row, become one vector that holds the total of each row in its own lane.
 
 use super::fold::Accumulator;
 use super::{Selector, V};
@@ -6,8 +7,9 @@ use crate::kernel::{Fold, KernelError};
 use crate::x64::codes::{self, Form};
 use crate::x64::machine::{Class, Inst, Op, Origin, Segment, Width};
 
-/// How two vectors, which are of rows this far apart, become one of their lower halves and one of their upper halves, each within what a row
-/// has left: two instructions, with immediates if they take them.
+/// A stage of the tree: the distance between the two rows that it pairs, and the two instructions, with
+/// immediates if they take them, that interleave the lower and the upper halves of the vectors. The halves
+/// are those of the segments that the earlier stages left.
 type Stage = (usize, [(&'static Form, Option<u8>); 2]);
 
 const HALVES: [(&Form, Option<u8>); 2] = [(&codes::SHUFFLE_X, Some(0x44)), (&codes::SHUFFLE_X, Some(0xee))];
@@ -20,8 +22,9 @@ const WIDE: [Stage; 3] = [(1, PAIRS), (4, QUARTERS), (2, HALVES)];
 const NARROW: [Stage; 4] = [(2, SINGLES), (1, PAIRS), (8, QUARTERS), (4, HALVES)];
 
 impl Selector<'_> {
-    /// The code that joins as many rows as there are lanes, and by accumulator where in the frame the vectors of the rows begin; nothing where
-    /// accumulators are no full registers of AVX-512.
+    /// Emits the code that joins as many rows as there are lanes. Returns it with the frame offset, by
+    /// accumulator, of the first row's vector. Returns `None` unless all accumulators are full 64-byte
+    /// registers (AVX-512).
     pub fn across(
         &mut self,
         fold: &Fold,
@@ -45,7 +48,7 @@ impl Selector<'_> {
         Ok(Some((self.end(), parts)))
     }
 
-    /// The rows from one on, joined by these stages: a vector an accumulator.
+    /// Joins the rows from `first` on by these stages. Returns one vector for each accumulator.
     fn joined_rows(
         &mut self,
         fold: &Fold,

@@ -1,4 +1,5 @@
-//! Bools: masks in mask registers or vectors, and what is computed from them.
+//! Selection for bools: masks in mask registers (AVX-512) or flags in vector lanes (AVX2), and operations on
+//! them.
 
 use super::float::by_size;
 use super::{Selector, Val};
@@ -9,7 +10,7 @@ use crate::x64::unsupported;
 use rewright_ir::DType;
 
 impl Selector<'_> {
-    /// A bool in a mask register.
+    /// The bool in a mask register.
     pub(super) fn bits(&mut self, value: KValue) -> Result<V, KernelError> {
         match self.val(value)? {
             Val::Bits(v) => Ok(v),
@@ -23,7 +24,7 @@ impl Selector<'_> {
         self.pooled(origin, Class::Mask)
     }
 
-    /// A bool as 0 and -1 in lanes of so many bytes.
+    /// The bool as 0 and -1 in lanes of `size` bytes.
     pub(super) fn flags(&mut self, value: KValue, size: usize) -> Result<V, KernelError> {
         match self.val(value)? {
             Val::Flags(v, from) => Ok(self.resize_flags(v, from, size)),
@@ -32,12 +33,12 @@ impl Selector<'_> {
         }
     }
 
-    /// The lanes that a bool has, or those that suit a constant.
+    /// The lane size of a bool in flags; `None` for a constant, which fits any lane size.
     fn flags_size(&mut self, value: KValue) -> Result<Option<usize>, KernelError> {
         Ok(if let Val::Flags(_, size) = self.val(value)? { Some(size) } else { None })
     }
 
-    /// An operation on mask registers.
+    /// Emits an operation on mask registers.
     pub(super) fn mask_op(&mut self, form: &'static Form, srcs: &[V]) -> V {
         let dst = self.fresh_mask();
         let op = Op { folds: false, ..Self::plain_op(form, Width::Z, dst, srcs) };
@@ -45,7 +46,7 @@ impl Selector<'_> {
         dst
     }
 
-    /// All flags the other way around.
+    /// Inverts all flags.
     pub(super) fn not_flags(&mut self, v: V, size: usize) -> V {
         let ones = self.constant(u64::MAX, size);
         self.op2(&codes::XOR_D, size, v, ones)
@@ -83,7 +84,7 @@ impl Selector<'_> {
         Ok(Val::Flags(self.op2(flags, size, a, b), size))
     }
 
-    /// False is less than true.
+    /// Compares bools; false is less than true.
     pub(super) fn bool_compare(&mut self, op: Compare, a: KValue, b: KValue) -> Result<Val, KernelError> {
         let negated = |s: &mut Self, val| match val {
             Val::Flags(v, size) => Val::Flags(s.not_flags(v, size), size),
@@ -104,7 +105,7 @@ impl Selector<'_> {
         })
     }
 
-    /// Lanes that are not 0.
+    /// True in the lanes that are not 0.
     pub(super) fn not_zero(&mut self, dtype: DType, a: V) -> Result<Val, KernelError> {
         let size = dtype.size();
         if dtype.is_float() {
@@ -127,7 +128,7 @@ impl Selector<'_> {
         Ok(Val::Flags(self.not_flags(is_zero, size), size))
     }
 
-    /// A bool as 0 and 1 of a dtype.
+    /// Converts a bool to 0 and 1 of a dtype.
     pub(super) fn bool_to(&mut self, to: DType, a: KValue) -> Result<V, KernelError> {
         let size = to.size();
         let one = match to {
@@ -190,7 +191,7 @@ impl Selector<'_> {
         Ok(Val::Lanes(dst))
     }
 
-    /// Lanes of `a` where the flag is set, of `b` elsewhere. AVX2 only.
+    /// Takes the lanes of `a` where the flag is set, and of `b` elsewhere. AVX2 only.
     pub(super) fn blend(&mut self, size: usize, flags: V, a: V, b: V) -> V {
         let form: &Form = match size {
             4 => &codes::BLENDV_PS,
@@ -198,7 +199,7 @@ impl Selector<'_> {
             _ => &codes::BLENDV_B,
         };
         let dst = self.fresh(size);
-        // The operand that may be in memory is not the last one.
+        // The last operand is the mask; the memory operand would be the one before it, so folding is off.
         let op = Op { folds: false, ..Self::plain_op(form, self.width(size), dst, &[b, a, flags]) };
         self.emit(Inst::Op(op));
         dst

@@ -1,4 +1,4 @@
-//! Calls.
+//! Selection for calls of scalar functions.
 
 use super::{Selector, Val};
 use crate::kernel::{KValue, KernelError, MathCall};
@@ -8,7 +8,7 @@ use crate::x64::unsupported;
 use smallvec::SmallVec;
 
 impl Selector<'_> {
-    /// A call for each lane.
+    /// Emits a call for each lane.
     pub(super) fn call(
         &mut self,
         helper: Helper,
@@ -19,7 +19,7 @@ impl Selector<'_> {
         self.call_unless(None, (helper, site), args, size)
     }
 
-    /// A call for each lane, or for those that a guard says.
+    /// Emits a call for each lane, or only for the lanes of a guard.
     fn call_unless(
         &mut self,
         unless: Option<Unless>,
@@ -40,7 +40,7 @@ impl Selector<'_> {
         Ok(Val::Lanes(self.call_unless(None, helpers::math(call.ptr), operands, size)?))
     }
 
-    /// What is called is chosen where the condition holds.
+    /// Emits a call for the lanes in which the condition holds; the other lanes take the alternative value.
     pub(super) fn math_where(&mut self, call: &MathCall, args: &[KValue], size: usize) -> Result<Val, KernelError> {
         let &[condition, otherwise, ref operands @ ..] = args else {
             return Err(unsupported("a call under a condition without one"));

@@ -1,4 +1,4 @@
-//! Comparisons.
+//! Selection for comparisons.
 
 use super::float::{by_size, sign_bit};
 use super::integer::by_lane;
@@ -8,10 +8,10 @@ use crate::x64::codes::{self, Form};
 use crate::x64::machine::{Inst, Op, V};
 use rewright_ir::DType;
 
-/// VCMP's predicate: not equal, or NaN.
+/// Immediate of VCMP: not equal, or unordered.
 pub(super) const NOT_EQUAL: u8 = 4;
 
-/// VCMP's predicate of floats: ordered and quiet, but for "not equal", which NaN is.
+/// Immediate of VCMP for floats: ordered and quiet, except "not equal", which is true for NaN.
 pub(super) fn predicate(op: Compare) -> u8 {
     match op {
         Compare::Eq => 0,
@@ -21,13 +21,13 @@ pub(super) fn predicate(op: Compare) -> u8 {
     }
 }
 
-/// VCMP's predicate for what is true where the comparison is not, NaN included.
+/// Immediate of VCMP for the exact negation of the comparison, NaN included.
 pub(super) fn not_predicate(op: Compare) -> u8 {
-    // The other half of the eight predicates.
+    // Bit 2 of the immediate negates the predicate.
     predicate(op) ^ 4
 }
 
-/// The comparison for equality of lanes. AVX2 only.
+/// The comparison of lanes for equality. AVX2 only.
 pub(super) fn equal(size: usize) -> &'static Form {
     match size {
         1 => &codes::CMPEQ_B,
@@ -37,7 +37,7 @@ pub(super) fn equal(size: usize) -> &'static Form {
     }
 }
 
-/// The signed comparison of lanes. AVX2 only.
+/// The signed "greater than" of lanes. AVX2 only.
 pub(super) fn greater(size: usize) -> &'static Form {
     match size {
         1 => &codes::CMPGT_B,
@@ -74,7 +74,7 @@ impl Selector<'_> {
         self.int_compare_flags(op, dtype, a, b)
     }
 
-    /// By predicate, into a mask register or lanes.
+    /// Compares by predicate, into a mask register (AVX-512) or flags (AVX2).
     pub(super) fn float_compare_lanes(&mut self, size: usize, a: V, b: V, predicate: u8) -> Val {
         self.compare_op(by_size!(size, CMP_PS, CMP_PD), size, &[a, b], None, predicate)
     }
@@ -137,7 +137,7 @@ impl Selector<'_> {
         })
     }
 
-    /// `a > b`; unsigned lanes with their top bits turned compare as signed ones. AVX2 only.
+    /// `a > b`. Flips the top bits of unsigned lanes, so that a signed comparison orders them. AVX2 only.
     pub(super) fn greater(&mut self, dtype: DType, a: V, b: V) -> V {
         let size = dtype.size();
         let (a, b) = if dtype.is_signed() {

@@ -1,4 +1,4 @@
-//! Conversions.
+//! Selection for conversions.
 
 use super::float::by_size;
 use super::{Selector, Val};
@@ -7,13 +7,13 @@ use crate::x64::codes::{self, Form};
 use crate::x64::machine::{Inst, Op, V, Width};
 use rewright_ir::{DType, Scalar};
 
-/// VCMP's predicate: neither is NaN.
+/// Immediate of VCMP: neither operand is NaN.
 const ORDERED: u8 = 7;
-/// VCMP's predicate: greater or equal.
+/// Immediate of VCMP: greater or equal.
 const AT_LEAST: u8 = 0x1D;
 
 impl Selector<'_> {
-    /// What `Scalar::cast` does.
+    /// Converts with the semantics of `Scalar::cast`.
     pub(super) fn convert(&mut self, from: DType, to: DType, a: KValue) -> Result<Val, KernelError> {
         if from == to {
             return self.val(a);
@@ -35,7 +35,7 @@ impl Selector<'_> {
         }))
     }
 
-    /// Sums of each eight bytes, or of bools: see [`ByteSums`](crate::x64::bytes::ByteSums).
+    /// Sums each eight bytes, or counts each eight bools: see [`ByteSums`](crate::x64::bytes::ByteSums).
     pub(super) fn sum_bytes(&mut self, a: KValue) -> Result<Val, KernelError> {
         let bytes = match self.kernel.dtype(a).is_bool() {
             true => self.bool_to(DType::U8, a)?,
@@ -46,7 +46,7 @@ impl Selector<'_> {
         Ok(Val::Lanes(dst))
     }
 
-    /// The same bits; a bool is the lowest bit of a byte.
+    /// Reinterprets the bits; a bool is the lowest bit of a byte.
     pub(super) fn bitcast(&mut self, from: DType, to: DType, a: KValue) -> Result<Val, KernelError> {
         match (from.is_bool(), to.is_bool()) {
             (true, false) => Ok(Val::Lanes(self.bool_to(to, a)?)),
@@ -68,12 +68,12 @@ impl Selector<'_> {
         }
     }
 
-    /// A conversion that changes the size of lanes, or does not.
+    /// Emits a conversion; source and destination lanes may have different sizes.
     pub(super) fn resized(&mut self, form: &'static Form, from: DType, to: DType, v: V) -> V {
         self.resized_in(form, from, to, v, None)
     }
 
-    /// The same, with zeros in lanes outside of a mask.
+    /// As [`resized`](Self::resized), with zeros in the lanes outside of `mask`.
     fn resized_in(&mut self, form: &'static Form, from: DType, to: DType, v: V, mask: Option<V>) -> V {
         let width: Width = self.width(from.size().max(to.size()));
         let dst = self.fresh(to.size());
@@ -103,10 +103,10 @@ impl Selector<'_> {
         Ok(self.resized(form, from, to, v))
     }
 
-    /// The nearest integer in range toward zero; NaN is 0.
+    /// Truncates toward zero and saturates to the range of `to`; NaN becomes 0.
     fn float_to_int(&mut self, from: DType, to: DType, v: V) -> Result<V, KernelError> {
         if to.size() < 4 {
-            // Small ranges are exact in floats.
+            // The bounds of narrow integers are exact in floats.
             let clamped = self.clamp(from, to, v);
             let wide = self.truncate(from, clamped);
             return Ok(self.cut(wide, 4, to.size()));
@@ -121,7 +121,8 @@ impl Selector<'_> {
         if to.is_signed() {
             return Ok(self.float_to_signed(from, to, v));
         }
-        // The instructions give the greatest number for all that is out of range. Of NaN and 0, VMAX takes the second one.
+        // These instructions return the greatest integer for all out-of-range inputs. VMAX returns its
+        // second operand, here 0, if the first one is NaN.
         let zero = self.constant(0, from.size());
         let v = self.op2(by_size!(from.size(), MAX_PS, MAX_PD), from.size(), v, zero);
         let form: &Form = match (from, to) {
@@ -133,7 +134,7 @@ impl Selector<'_> {
         Ok(self.resized(form, from, to, v))
     }
 
-    /// Brought into an integer range that is exact in floats; NaN becomes 0.
+    /// Clamps to the range of an integer dtype whose bounds are exact in floats; NaN becomes 0.
     fn clamp(&mut self, from: DType, to: DType, v: V) -> V {
         let size = from.size();
         let bits = 8 * to.size() as u32;
@@ -163,20 +164,21 @@ impl Selector<'_> {
         }
     }
 
-    /// Floats in the range of `i32` to `i32`.
+    /// Truncates floats that are in the range of `i32`.
     fn truncate(&mut self, from: DType, v: V) -> V {
         let form = if from == DType::F32 { &codes::CVTTPS2DQ } else { &codes::CVTTPD2DQ };
         self.resized(form, from, DType::I32, v)
     }
 
-    /// The limit above a signed range, in a float dtype.
+    /// The upper bound, exclusive, of a signed dtype as a float.
     fn limit(&mut self, from: DType, to: DType) -> V {
         let limit = 2f64.powi(8 * to.size() as i32 - 1);
         let (bits, _) = Scalar::F64(limit).cast(from).bits();
         self.constant(bits, from.size())
     }
 
-    /// AVX2: the instruction gives the least number for all that is out of range, which is the greatest one less all bits turned.
+    /// Converts `f32` to `i32` with AVX2. The instruction returns the least integer for all out-of-range
+    /// inputs; its complement is the greatest integer.
     fn single_to_int(&mut self, v: V) -> V {
         let limit = self.limit(DType::F32, DType::I32);
         let too_big = match self.float_compare_lanes(4, v, limit, AT_LEAST) {
@@ -188,7 +190,8 @@ impl Selector<'_> {
         self.op2(&codes::XOR_D, 4, whole, too_big)
     }
 
-    /// AVX-512: as above, but for NaN to zero under a mask.
+    /// Converts floats to signed integers with AVX-512: as above, but a zeroing mask sets the lanes of NaN
+    /// to 0, and a blend sets the lanes above the range to the greatest integer.
     fn float_to_signed(&mut self, from: DType, to: DType, v: V) -> V {
         let form: &Form = match (from, to) {
             (DType::F32, DType::I32) => &codes::CVTTPS2DQ,

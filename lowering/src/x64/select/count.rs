@@ -1,4 +1,4 @@
-//! Counting the bits of integers.
+//! Selection for bit counts of integers.
 
 use super::Selector;
 use crate::kernel::{KernelError, Unary};
@@ -17,11 +17,13 @@ impl Selector<'_> {
         self.call(helper, 0, SmallVec::from_slice(&[x]), dtype.size())
     }
 
-    /// The number of ones of each lane: of pairs of bits, of fours, of bytes and so on, all side by side.
+    /// Population count of each lane: adds the counts of pairs of bits, of groups of four, of bytes and so
+    /// on, in parallel.
     ///
     /// Warren: Hacker's Delight, 2nd edition, section 5-1.
     fn population(&mut self, size: usize, x: V) -> V {
-        // Bytes are shifted as words and lanes of 4 bytes as longer ones: what comes from the lane beside is masked, or above what is counted.
+        // Bytes are shifted as words and 4-byte lanes as 8-byte ones. Bits that enter from the neighboring
+        // lane are masked off, or are above the bits that are counted.
         let [add, sub, shift]: [&Form; 3] = match size {
             1 => [&codes::ADD_B, &codes::SUB_B, &codes::SRL_W],
             2 => [&codes::ADD_W, &codes::SUB_W, &codes::SRL_W],

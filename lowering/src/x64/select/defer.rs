@@ -1,5 +1,6 @@
-//! Values that are computed where they are used, for what uses them may be an instruction that computes them, too: multiplication and
-//! addition with signs, a test of bits, three bits at once, arithmetic under a mask, a comparison the other way around.
+//! Deferred selection: a value is not computed at its definition but at its use, because the instruction
+//! that uses it may compute it as well. These are multiply-add with negated operands, tests of bits, ternary
+//! logic, arithmetic under a mask, and negated comparisons.
 
 use super::compare::not_predicate;
 use super::float::by_size;
@@ -8,7 +9,8 @@ use crate::kernel::{Binary, Compare, KInst, KOp, KValue, Kernel, KernelError, Un
 use crate::x64::codes;
 use crate::x64::machine::{Inst, Op, Over, V};
 
-/// The values to compute where they are used: of their own level only.
+/// Whether to defer each value to its use. Only values that all users read at the value's own level are
+/// deferred.
 pub(super) fn deferred(kernel: &Kernel, made_by: &[u32], uses: &[u32], leaves: &[bool]) -> Vec<bool> {
     let made_by = |v: KValue| kernel.insts.get(made_by[v.0 as usize] as usize);
     let only = |v: KValue| uses[v.0 as usize] == 1 && !leaves[v.0 as usize];
@@ -36,7 +38,7 @@ fn is_bitwise(kernel: &Kernel, inst: &KInst) -> bool {
     bitwise && kernel.dtype(inst.first).is_int()
 }
 
-/// True for arithmetic that may be done under a mask.
+/// True for arithmetic that can run under a mask.
 fn is_maskable(kernel: &Kernel, inst: &KInst) -> bool {
     use Binary::{Add, Max, Min, Mul, Scale, Sub};
     let arithmetic = matches!(inst.op, KOp::Binary(Add | Sub | Mul | Min | Max | Scale));
@@ -47,7 +49,7 @@ fn is_float_comparison(kernel: &Kernel, inst: &KInst) -> bool {
     matches!(inst.op, KOp::Compare(_)) && kernel.dtype(inst.args[0]).is_float()
 }
 
-/// True if one instruction may do what another does for its operand, too.
+/// True if one instruction can compute `inst` and `inner`, the definition of its operand.
 fn has_place_for(kernel: &Kernel, inst: &KInst, operand: KValue, inner: &KInst) -> bool {
     match (&inst.op, &inst.args[..]) {
         (KOp::Compare(Compare::Eq), &[a, _]) => {
@@ -60,7 +62,7 @@ fn has_place_for(kernel: &Kernel, inst: &KInst, operand: KValue, inner: &KInst) 
     }
 }
 
-/// What an operation gives for all combinations of bits.
+/// The truth table of an operation, given those of its operands.
 fn truth(op: &KOp, a: u8, b: u8) -> u8 {
     match op {
         KOp::Binary(Binary::And) => a & b,
@@ -70,13 +72,13 @@ fn truth(op: &KOp, a: u8, b: u8) -> u8 {
 }
 
 impl<'a> Selector<'a> {
-    /// What computes a value that is computed where it is used.
+    /// The instruction that defines a deferred value.
     pub(super) fn deferred_inst(&self, value: KValue) -> Option<&'a KInst> {
         let n = self.real(value).0 as usize;
         self.kernel.insts.get(self.made_by[n] as usize).filter(|_| self.deferred[n])
     }
 
-    /// What a negation is of, and whether the value is one; of others the value itself.
+    /// The operand of a deferred negation and true, or the value itself and false.
     pub(super) fn without_sign(&self, value: KValue) -> (KValue, bool) {
         match self.deferred_inst(value).filter(|inst| is_negation(self.kernel, inst)) {
             Some(inst) => (inst.args[0], true),
@@ -84,13 +86,14 @@ impl<'a> Selector<'a> {
         }
     }
 
-    /// The bits that a comparison with 0 is of: those of both of two values.
+    /// The two values whose bitwise "and" is compared with 0.
     pub(super) fn bits_compared_with_zero(&self, a: KValue, b: KValue) -> Option<[KValue; 2]> {
         let inner = self.deferred_inst(a).filter(|inner| inner.op == KOp::Binary(Binary::And))?;
         (self.evex() && self.is_zero(b)).then(|| [inner.args[0], inner.args[1]])
     }
 
-    /// Two bitwise operations at once, if one is an operand of the other.
+    /// Combines two bitwise operations, one an operand of the other, to one ternary-logic instruction
+    /// (AVX-512).
     pub(super) fn three_bits(
         &mut self,
         op: Binary,
@@ -109,7 +112,8 @@ impl<'a> Selector<'a> {
         }
         let (x, y) = (inner.args[0], inner.args[1]);
         let mut order = [other, x, y];
-        // The first one is overwritten: rather what nothing else needs. The last one may be in memory.
+        // The instruction overwrites its first source, so a value without other uses is preferred there. The
+        // last source may be in memory, so a constant goes there.
         order.sort_by_key(|&v| (self.is_constant(v), self.uses[self.real(v).0 as usize] > 1));
         let table = |v| [0xF0, 0xCC, 0xAA][order.iter().position(|&at| at == v).unwrap_or(0)];
         let imm = truth(&KOp::Binary(op), table(other), truth(&inner.op, table(x), table(y)));
@@ -121,7 +125,7 @@ impl<'a> Selector<'a> {
         Ok(Some(dst))
     }
 
-    /// What is not true of floats: a comparison, if it is computed where it is used.
+    /// The negation of a deferred comparison of floats, as one comparison with the inverted predicate.
     pub(super) fn negated_comparison(&mut self, a: KValue) -> Result<Option<Val>, KernelError> {
         let Some(inner) = self.deferred_inst(a).filter(|inner| is_float_comparison(self.kernel, inner)) else {
             return Ok(None);
@@ -133,7 +137,7 @@ impl<'a> Selector<'a> {
         Ok(Some(self.float_compare_lanes(size, x, y, not_predicate(op))))
     }
 
-    /// `c ? x op y : b` as the operation under a mask, over b.
+    /// `c ? x op y : b` as the operation under a mask: merging into `b`, or zeroing if `b` is 0.
     pub(super) fn select_computed(
         &mut self,
         size: usize,

@@ -1,6 +1,11 @@
-//! Division of integers: narrow ones as floats of more than twice as many bits, whose truncated quotients are exact; long ones in two steps of
-//! quotients that are too small at most, where there are conversions of such; and the others, like all else that there are no vector
-//! instructions for, by functions called for each lane.
+//! Division of integers, by one of three methods.
+//!
+//! - Lanes of 1, 2 and 4 bytes are divided as floats whose mantissas have more bits than the integers, so
+//!   that the truncated quotients are exact. Unsigned 4-byte lanes need the conversions of AVX-512.
+//! - Lanes of 8 bytes are divided in two steps, each with a quotient that is never too great, where the
+//!   processor converts such integers (AVX-512).
+//! - Other lanes are divided by a function that is called for each lane, like all operations without vector
+//!   instructions.
 
 use super::{Selector, Val};
 use crate::kernel::{Binary, KernelError};
@@ -10,11 +15,11 @@ use crate::x64::{helpers, unsupported};
 use rewright_ir::DType;
 use smallvec::SmallVec;
 
-/// The floats that integers are divided as; none for those that only single ones are divided.
+/// The dtype of floats in which integers are divided; `None` if a function divides them lane by lane.
 pub fn dividing_dtype(dtype: DType, evex: bool) -> Option<DType> {
     match dtype.size() {
         1 | 2 => Some(DType::F32),
-        // Without AVX-512 there is no conversion of unsigned lanes.
+        // AVX2 has no conversions of unsigned lanes.
         4 if evex || dtype.is_signed() => Some(DType::F64),
         8 if evex => Some(DType::F64),
         _ => None,
@@ -32,7 +37,8 @@ impl Selector<'_> {
         self.call(helper, 0, SmallVec::from_slice(&[x, y]), dtype.size())
     }
 
-    /// As floats, where the quotient of the least number by -1 wraps, and what is divided by 0 is set to 0.
+    /// Divides as floats. The quotient of the least integer by -1 wraps; lanes that are divided by 0 are set
+    /// to 0.
     fn divide_as_floats(&mut self, op: Binary, dtype: DType, float: DType, x: V, y: V) -> Result<V, KernelError> {
         let (size, signed) = (dtype.size(), dtype.is_signed());
         let (x, y) = (self.extend(x, size, 4, signed), self.extend(y, size, 4, signed));
@@ -55,7 +61,7 @@ impl Selector<'_> {
         Ok(self.cut(result, 4, size))
     }
 
-    /// Lanes of 4 or 8 bytes where something holds, else 0.
+    /// Keeps lanes of 4 or 8 bytes where `holds` is true, and sets the others to 0.
     fn kept_where(&mut self, holds: Val, size: usize, v: V) -> V {
         match holds {
             Val::Bits(mask) => {
@@ -70,11 +76,13 @@ impl Selector<'_> {
         }
     }
 
-    /// Magnitudes, without signs, with AVX-512.
+    /// Divides 8-byte lanes by their magnitudes, with AVX-512.
     ///
-    /// The reciprocal of the divisor is made 8 parts in 2^53 too small, more than the roundings of both conversions, the division and a
-    /// multiplication can add up to: what it gives, truncated, is not greater than the quotient, and less by 12 parts in 2^53 of it and 1 at most.
-    /// What is left, exactly, is below 2^15 divisors, so that the second quotient is right or 1 too small, which is seen from what is left then.
+    /// The reciprocal of the divisor is made 8 parts in 2^53 too small. That exceeds the sum of the rounding
+    /// errors of both conversions, the division and a multiplication. The truncated product is therefore
+    /// never greater than the quotient, and is less by at most 12 parts in 2^53 of it plus 1. The exact
+    /// remainder is then below 2^15 divisors, so that the second quotient is exact or 1 too small. A
+    /// comparison of the last remainder with the divisor tells which.
     fn divide_long(&mut self, op: Binary, dtype: DType, x: V, y: V) -> Result<V, KernelError> {
         const SIZE: usize = 8;
         const LESS: u8 = 1;

@@ -1,4 +1,4 @@
-//! What the choices of instructions are written in: new registers, constants, and instructions on them.
+//! Primitives of instruction selection: fresh virtual registers, constants, and instructions.
 
 use super::Selector;
 use crate::kernel::{KValue, KernelError};
@@ -10,7 +10,7 @@ impl Selector<'_> {
     pub(super) fn emit(&mut self, inst: Inst) {
         self.seg.insts.push((inst, self.number));
     }
-    /// A vector register of lanes of so many bytes.
+    /// A fresh vector register with lanes of `size` bytes.
     pub(super) fn fresh(&mut self, size: usize) -> V {
         let width = self.width(size);
         self.seg.fresh(Class::Vector(width), Origin::Computed)
@@ -18,13 +18,13 @@ impl Selector<'_> {
     pub(super) fn fresh_mask(&mut self) -> V {
         self.seg.fresh(Class::Mask, Origin::Computed)
     }
-    /// An element repeated in all lanes.
+    /// A constant element, broadcast to all lanes.
     pub(super) fn constant(&mut self, bits: u64, size: usize) -> V {
         let width = self.width(size);
         let origin = self.pool.repeated(bits, size, width, self.evex());
         self.pooled(origin, Class::Vector(width))
     }
-    /// A vector by its bytes, repeated or cut to the width of a register.
+    /// A constant vector by its bytes, padded with zeros to the width of a register.
     pub(super) fn whole(&mut self, bytes: &[u8]) -> V {
         let width = Width::of(bytes.len());
         let mut bytes = bytes.to_vec();
@@ -61,27 +61,27 @@ impl Selector<'_> {
     pub(super) fn push(&mut self, form: &'static Form, width: Width, dst: V, srcs: &[V]) {
         self.emit(Inst::Op(Self::plain_op(form, width, dst, srcs)));
     }
-    /// One operand, lanes as wide as the result's.
+    /// Emits an operation with one operand, with lanes of the result's size.
     pub(super) fn op1(&mut self, form: &'static Form, size: usize, a: V) -> V {
         let dst = self.fresh(size);
         self.push(form, self.width(size), dst, &[a]);
         dst
     }
-    /// Two operands, lanes as wide as the result's.
+    /// Emits an operation with two operands, with lanes of the result's size.
     pub(super) fn op2(&mut self, form: &'static Form, size: usize, a: V, b: V) -> V {
         let dst = self.fresh(size);
         self.push(form, self.width(size), dst, &[a, b]);
         dst
     }
-    /// Operands and an immediate.
+    /// Emits an operation with an immediate.
     pub(super) fn op_imm(&mut self, form: &'static Form, size: usize, srcs: &[V], imm: u8) -> V {
         let dst = self.fresh(size);
-        // VEX shifts by a constant take registers only.
+        // VEX shifts by an immediate take no memory operand.
         let op = Op { imm: Some(imm), folds: self.evex(), ..Self::plain_op(form, self.width(size), dst, srcs) };
         self.emit(Inst::Op(op));
         dst
     }
-    /// Two operands, the second one in memory if it can be.
+    /// Emits an operation with two operands; folds the load of the second one into it if possible.
     pub(super) fn op2_folding(
         &mut self,
         form: &'static Form,

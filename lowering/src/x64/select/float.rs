@@ -1,4 +1,4 @@
-//! Arithmetic on floats.
+//! Selection for arithmetic on floats.
 
 use super::{Selector, Val};
 use crate::kernel::{Binary, KValue, KernelError, Unary};
@@ -18,7 +18,7 @@ macro_rules! by_size {
 }
 pub(super) use by_size;
 
-/// The bits of the sign.
+/// The mask of the sign bit.
 pub(super) fn sign_bit(size: usize) -> u64 {
     1 << (8 * size - 1)
 }
@@ -29,7 +29,7 @@ impl Selector<'_> {
         if op == Unary::Significand {
             return self.significand(size, a);
         }
-        // VROUND and VRNDSCALE agree on these; 8 keeps exceptions quiet.
+        // VROUND and VRNDSCALE encode these modes alike; bit 3 suppresses exceptions.
         let round = |mode: u8| Some(8 | mode);
         let mode = match op {
             Unary::Rint => round(0),
@@ -84,7 +84,8 @@ impl Selector<'_> {
         Ok(Val::Lanes(self.op2_folding(form, size, a, b, commutes)?))
     }
 
-    /// `x 2^floor(k)`, as [`Real::scale`](rewright_ir::math::vector::Real::scale) computes it. AVX2 only.
+    /// `x 2^floor(k)`, with the operations of [`Real::scale`](rewright_ir::math::vector::Real::scale). AVX2
+    /// only.
     fn scale(&mut self, size: usize, x: KValue, k: KValue) -> Result<Val, KernelError> {
         let (x, k) = (self.lanes(x)?, self.lanes(k)?);
         let (first, second) = self.power_of_two(size, k);
@@ -93,7 +94,8 @@ impl Selector<'_> {
         Ok(Val::Lanes(self.op2(multiply, size, product, second)))
     }
 
-    /// 2^floor(k) in two factors, which are the same for all that is scaled by it.
+    /// 2^floor(k) as a product of two factors. They are memoized, because several values may be scaled by
+    /// them.
     fn power_of_two(&mut self, size: usize, k: V) -> (V, V) {
         if let Some(&known) = self.factors.get(&(k, size)) {
             return known;
@@ -116,7 +118,8 @@ impl Selector<'_> {
         let (a, b) = (self.lanes(a)?, self.lanes(b)?);
         let sign = self.constant(sign_bit(size), size);
         if self.evex() {
-            // The third operand chooses between the second one, where it is set, and the first.
+            // Ternary logic: selects the bit of the second operand where the third one is set, else that of
+            // the first.
             let dst = self.fresh(size);
             let form = by_size!(size, TERNLOG_D, TERNLOG_Q);
             let op = Self::plain_op(form, self.width(size), dst, &[a, b, sign]);
@@ -128,7 +131,7 @@ impl Selector<'_> {
         Ok(Val::Lanes(self.op2(by_size!(size, OR_PS, OR_PD), size, magnitude, sign)))
     }
 
-    /// `a * b + c`, where a negation of a factor or of the addend is part of the instruction.
+    /// `a * b + c`; folds negations of a factor or of the addend into the instruction.
     pub(super) fn fma(&mut self, dtype: DType, args: &[KValue]) -> Result<Val, KernelError> {
         let size = dtype.size();
         let negated = args.iter().map(|&a| self.without_sign(a)).collect::<SmallVec<[_; 3]>>();
