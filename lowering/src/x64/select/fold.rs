@@ -1,4 +1,4 @@
-//! Rows whose points are combined: the segments of which `x64/fold.rs` makes the code.
+//! Selection for reductions: the segments from which `x64/fold.rs` writes the loops.
 
 use super::{Kept, Selector, Val};
 use crate::kernel::{Fold, KValue, KernelError};
@@ -9,51 +9,55 @@ use crate::x64::machine::{Class, Inst, Op, Origin, Segment, V, Width};
 use crate::x64::unsupported;
 use rewright_ir::expr::Order;
 
-/// What an accumulator is.
+/// The form of an accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accumulator {
     pub class: Class,
-    /// Bytes of a lane; of a mask 1.
+    /// Bytes of a lane; 1 for a mask.
     pub size: usize,
-    /// True of a bool in lanes.
+    /// True for a bool that is in lanes of a vector.
     pub is_flags: bool,
-    /// True of a sum of bytes, whose lanes are not those of points.
+    /// True for a sum of bytes, whose lanes are not the lanes of the points.
     pub sums_bytes: bool,
-    /// What it is before anything is combined.
+    /// The neutral element: the initial value.
     pub neutral: Origin,
-    /// Where in the frame what the row came to is put, the same in all lanes.
+    /// The frame offset of the total of a row, which is broadcast to all lanes.
     pub total: u32,
 }
 
-/// The code of a fold. Inputs and outputs are numbered by accumulator.
+/// The code of a reduction. Inputs and outputs are numbered by accumulator.
 pub struct FoldSegments {
     pub accumulators: Vec<Accumulator>,
-    /// The points of a group, combined onto what was there.
+    /// Combines the points of a group with the accumulators.
     pub points: Segment,
-    /// The points of a group by themselves.
+    /// Computes the points of a group alone.
     pub items: Segment,
-    /// Combines one with another, given after it.
+    /// Combines one set of accumulators with a second one, whose inputs are numbered after those of the
+    /// first.
     pub combine: Segment,
-    /// Combines the upper half of the lanes onto the lower half, until those are left that stay apart, if there are more.
+    /// Combines the upper half of the lanes with the lower half, until only the lanes are left that the
+    /// order of the reduction keeps apart; `None` if there are no more lanes than that.
     pub narrow: Option<Segment>,
-    /// The same until one is left. What they come to is in the first one.
+    /// Combines the upper with the lower half of the lanes until one lane is left. The total is in the first
+    /// lane.
     pub join: Segment,
-    /// What follows a row.
+    /// The epilogue of a row.
     pub after: Segment,
-    /// How several rows are computed at once, if what follows may follow them at once.
+    /// The code for several rows at once, if one epilogue can serve several rows.
     pub several: Option<SeveralRows>,
 }
 
 /// Code for several rows.
 pub struct SeveralRows {
-    /// Joins them, each one's vector; and where these vectors are.
+    /// Joins the vectors of the rows; with the frame offset of the vectors for each accumulator.
     pub across: Option<(Segment, Vec<u32>)>,
-    /// One point of each, combined onto what was there, where lanes are rows and any order does.
+    /// Combines one point of each row with the accumulators, for lanes that are rows; only for reductions in
+    /// any order.
     pub beside: Option<Segment>,
 }
 
 impl Selector<'_> {
-    /// The code of the kernel's fold. All levels around it are done.
+    /// Selects the kernel's reduction. All levels around it are selected before.
     pub fn fold(&mut self, fold: &Fold) -> Result<FoldSegments, KernelError> {
         let (axes, count) = (self.kernel.axes, fold.items.len() as u32);
         let inner = std::mem::take(&mut self.inner);
@@ -92,7 +96,8 @@ impl Selector<'_> {
             && may_follow_several(self.kernel, &self.rows.list, axes - 2, &after);
         let beside = fold.any_order && may_lie_beside(&self.rows.list, &accumulators);
         let several = (at_once && (beside || may_be_joined(&items))).then(|| -> Result<_, KernelError> {
-            // Of several accumulators it takes longer than to turn the rows, and to be compiled.
+            // With several accumulators, joining takes longer than transposing the rows, both to run and to
+            // compile.
             let joined = !(beside && count > 1) && may_be_joined(&items);
             let across = if joined { self.across(fold, &accumulators)? } else { None };
             self.beside = true;
@@ -104,7 +109,7 @@ impl Selector<'_> {
         Ok(FoldSegments { accumulators, points, items, combine, narrow, join, after, several })
     }
 
-    /// The points of a group, combined onto what was there.
+    /// Selects the segment that combines the points of a group with the accumulators.
     fn points(&mut self, fold: &Fold, inner: &[usize], accumulators: &[Accumulator]) -> Result<Segment, KernelError> {
         self.begin(self.kernel.axes);
         self.insts(inner.iter().copied())?;
@@ -120,7 +125,7 @@ impl Selector<'_> {
         Ok(self.end())
     }
 
-    /// True if rows, which are not combined in sequence, are in a loop in which nothing else is computed.
+    /// True if the rows are not combined in sequence, and the loop around them computes nothing else.
     fn has_plain_rows(&self, fold: &Fold) -> bool {
         let around = self.kernel.axes - 1;
         let is_around = |n: usize| self.live[n] && self.kernel.level(&self.kernel.insts[n]) as usize == around;
@@ -128,7 +133,7 @@ impl Selector<'_> {
         around > 0 && !between && (fold.any_order || matches!(fold.order, Order::Tree { .. }))
     }
 
-    /// Of the form that the item has.
+    /// The accumulator of an item, in the item's form.
     fn accumulator(&mut self, fold: &Fold, n: usize) -> Result<Accumulator, KernelError> {
         let size = self.kernel.dtype(fold.items[n]).size();
         let bits = fold.neutral[n];
@@ -148,7 +153,7 @@ impl Selector<'_> {
         Ok(Accumulator { class, size, is_flags, sums_bytes, neutral, total: self.frame.place(bytes) })
     }
 
-    /// Values that the segment is given.
+    /// Defines values as inputs of the segment.
     pub(super) fn inputs(&mut self, accumulators: &[Accumulator], values: &[KValue], first: u32) {
         for ((number, value), accumulator) in (first..).zip(values).zip(accumulators) {
             let v = self.seg.fresh(accumulator.class, Origin::Input(number));
@@ -156,7 +161,7 @@ impl Selector<'_> {
         }
     }
 
-    /// A value in an accumulator's form.
+    /// The value in the accumulator's form.
     pub(super) fn formed(&mut self, accumulator: &Accumulator, value: KValue) -> Result<V, KernelError> {
         match (accumulator.class, accumulator.is_flags) {
             (Class::Mask, _) => self.bits(value),
@@ -169,7 +174,7 @@ impl Selector<'_> {
         let mut all = Vec::new();
         for (accumulator, &value) in accumulators.iter().zip(values) {
             let v = self.formed(accumulator, value)?;
-            // Where an input is may be where another output goes.
+            // Inputs are copied first, since the location of an input may be that of another output.
             let copied = matches!(self.seg.info(v).origin, Origin::Input(_));
             let size = if accumulator.sums_bytes { 0 } else { accumulator.size };
             all.push((if copied { self.copied(v) } else { v }, size));
@@ -180,7 +185,7 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// Joins so many lanes, until so many are left.
+    /// Selects the segment that joins `lanes` lanes until `left` lanes are left.
     fn join(
         &mut self,
         fold: &Fold,
@@ -209,7 +214,7 @@ impl Selector<'_> {
         Ok(self.end())
     }
 
-    /// Each lane is the one so many further on.
+    /// Shifts the vector down by `lanes` lanes.
     fn shifted(&mut self, accumulator: &Accumulator, v: V, lanes: usize) -> V {
         if accumulator.sums_bytes && lanes * accumulator.size >= Width::Z.bytes() {
             return self.constant(0, accumulator.size);
@@ -222,7 +227,7 @@ impl Selector<'_> {
         };
         let bytes = lanes * accumulator.size;
         let dst = self.seg.fresh(accumulator.class, Origin::Computed);
-        // Within parts of 16 bytes nothing comes from the next one, where nothing is wanted.
+        // A byte shift within 16-byte parts takes nothing from the next part, which is not needed here.
         let op = match bytes {
             0..16 => Op { imm: Some(bytes as u8), ..Self::plain_op(&codes::SHIFT_BYTES, width, dst, &[v]) },
             _ if self.evex() => {
@@ -236,7 +241,7 @@ impl Selector<'_> {
 }
 
 impl Accumulator {
-    /// A register as the value that it has.
+    /// The value that the register holds.
     pub(super) fn val(&self, v: V) -> Val {
         match (self.class, self.is_flags) {
             (Class::Mask, _) => Val::Bits(v),

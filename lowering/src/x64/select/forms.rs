@@ -1,22 +1,22 @@
-//! The forms that values have in a segment.
+//! The forms of values in a segment.
 
 use super::Val;
 use crate::kernel::KValue;
 
-/// By value, its form in the present segment. A kernel may have thousands of segments, so that none of them may look at all values: an entry
-/// that was made in another segment is none.
+/// The form of each value in the present segment. A kernel may have thousands of segments, so clearing must
+/// not visit all values: an entry is valid only if its segment number is the present one.
 pub struct Forms {
     entries: Vec<(u32, Val)>,
     segment: u32,
 }
 
 impl Forms {
-    /// For so many values.
+    /// Forms of this number of values.
     pub fn new(values: usize) -> Forms {
         Forms { entries: vec![(0, Val::Always(false)); values], segment: 1 }
     }
 
-    /// A segment begins.
+    /// Begins a segment.
     pub fn clear(&mut self) {
         self.segment += 1;
     }

@@ -1,4 +1,4 @@
-//! Arithmetic on integers.
+//! Selection for arithmetic on integers.
 
 use super::{Selector, Val};
 use crate::kernel::{Binary, KValue, KernelError, Unary};
@@ -49,7 +49,7 @@ impl Selector<'_> {
         }))
     }
 
-    /// -1 in the lanes of 8 bytes that are negative. AVX2 only.
+    /// -1 in the 8-byte lanes that are negative. AVX2 only.
     fn sign_flags(&mut self, v: V) -> V {
         let zero = self.constant(0, 8);
         self.op2(&codes::CMPGT_Q, 8, zero, v)
@@ -92,7 +92,7 @@ impl Selector<'_> {
         }))
     }
 
-    /// Products of bytes: those at even and at odd places as products of words.
+    /// Multiplies bytes: the even and the odd bytes separately as products of words.
     fn multiply_bytes(&mut self, x: V, y: V) -> V {
         let (low, high) = (self.word_mask(0x00FF), self.word_mask(0xFF00));
         let even = self.op2(&codes::MUL_W, 1, x, y);
@@ -103,13 +103,13 @@ impl Selector<'_> {
         self.op2(&codes::OR_D, 1, even, odd)
     }
 
-    /// A pattern for pairs of bytes.
+    /// A 16-bit pattern, repeated over the vector.
     fn word_mask(&mut self, pattern: u16) -> V {
         let bytes = pattern.to_le_bytes().repeat(self.width(1).bytes() / 2);
         self.whole(&bytes)
     }
 
-    /// Products of 64-bit lanes from those of their halves.
+    /// Multiplies 64-bit lanes by the products of their 32-bit halves.
     fn multiply_long(&mut self, x: V, y: V) -> V {
         let x_high = self.op_imm(&codes::SRL_Q, 8, &[x], 32);
         let y_high = self.op_imm(&codes::SRL_Q, 8, &[y], 32);
@@ -121,13 +121,14 @@ impl Selector<'_> {
         self.op2(&codes::ADD_Q, 8, low, high)
     }
 
-    /// Shifts by counts taken as unsigned; instructions give what is defined for counts of the width and more.
+    /// Shifts by unsigned counts. The instructions have the defined results for counts of the lane width and
+    /// more.
     fn shift(&mut self, op: Binary, dtype: DType, x: V, count: V) -> V {
         let size = dtype.size();
         let (left, signed) = (op == Binary::Shl, dtype.is_signed());
         let direct = size >= 4 || size == 2 && self.evex();
         if !direct {
-            // Narrow lanes are shifted as wider ones: what matters of the results is in their low bits.
+            // Narrow lanes are shifted as wider ones; only the low bits of the results matter.
             let wide = if self.evex() { 2 } else { 4 };
             let (x, count) = (self.extend(x, size, wide, signed), self.extend(count, size, wide, false));
             let wide_dtype = match (wide, signed) {
@@ -140,7 +141,7 @@ impl Selector<'_> {
             return self.cut(shifted, wide, size);
         }
         if !left && signed && size == 8 && !self.evex() {
-            // Turned around where it is negative, it fills with the right bits.
+            // Complementing negative lanes before and after a logical shift fills them with sign bits.
             let sign = self.sign_flags(x);
             let turned = self.op2(&codes::XOR_D, 8, x, sign);
             let shifted = self.op2(&codes::SRLV_Q, 8, turned, count);

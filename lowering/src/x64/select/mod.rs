@@ -1,7 +1,9 @@
-//! Choice of instructions: what each instruction of a kernel becomes.
+//! Instruction selection: translates each instruction of a kernel to machine instructions on virtual
+//! registers.
 //!
-//! A value is one virtual register with all lanes of a group side by side, as wide as its dtype. A bool is a bit a lane in a mask register of
-//! AVX-512; on AVX2 it is a vector of 0 and -1, as wide as what it was computed from, and made wider or narrower to go with others.
+//! A value is one virtual register with the lanes of all points of a group, each as wide as its dtype. A
+//! bool is one bit for each lane in a mask register with AVX-512. With AVX2 it is a vector of 0 and -1, with
+//! lanes as wide as the operands that it was computed from, and is resized for users with other lanes.
 
 mod across;
 mod bits;
@@ -37,27 +39,27 @@ use rewright_ir::DType;
 pub use row::{Row, Rows};
 use rustc_hash::FxHashMap;
 
-/// A value as the segment has it.
+/// The form of a value in a segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Val {
     /// Lanes as wide as the dtype.
     Lanes(V),
     /// A bool in a mask register.
     Bits(V),
-    /// A bool in lanes of so many bytes.
+    /// A bool as 0 and -1 in lanes of this number of bytes.
     Flags(V, usize),
-    /// A bool that is the same everywhere.
+    /// A constant bool.
     Always(bool),
 }
 
-/// Where a value of an outer level is in the frame, and its form there.
+/// The frame offset and form of a value of an outer level.
 #[derive(Clone, Copy)]
 struct Kept {
     at: u32,
     val: Val,
 }
 
-/// What is the same for all segments of a kernel.
+/// The selector: kernel-wide state, and the state of the present segment.
 pub struct Selector<'a> {
     pub kernel: &'a Kernel,
     pub rows: &'a Rows,
@@ -67,45 +69,47 @@ pub struct Selector<'a> {
     live: &'a [bool],
     sums: &'a ByteSums,
     stages: &'a Stages,
-    /// The instruction of each value.
+    /// The instruction that defines each value.
     made_by: Vec<u32>,
-    /// How often the innermost level uses each value.
+    /// The number of uses of each value.
     uses: Vec<u32>,
-    /// Whether a level inside of its own uses each value.
+    /// Whether a level inside of the value's own one uses it, so that it is kept in the frame.
     leaves: Vec<bool>,
-    /// Values that are computed where they are used, or as a part of what uses them.
+    /// Values that are computed at their uses, or as part of the using instruction.
     deferred: Vec<bool>,
     kept: Vec<Option<Kept>>,
-    /// What is computed at each point of a row that is combined.
+    /// The instructions of the reduction loop's body.
     inner: Vec<usize>,
     /// Values that stand for others.
     stands_for: FxHashMap<KValue, KValue>,
-    /// Lanes are rows, all at the same point of theirs.
+    /// Lanes are rows, all at the same point of their rows.
     beside: bool,
-    // Of the segment.
+    // State of the present segment:
     seg: Segment,
     level: usize,
     number: u32,
     vals: Forms,
-    /// By place in the pool, size of the element and width, and whether it is a mask.
+    /// Constants by offset in the pool, element size with width, and whether it is a mask.
     constants: FxHashMap<(u32, u8, bool), V>,
-    // With AVX2, by register and the bytes of its lanes, which are not the same for all constants of a place in the pool.
-    /// By k the two factors of 2^k.
+    // With AVX2, memoized by register and lane size, since one pool constant may have registers of several
+    // lane sizes:
+    /// The two factors of 2^k, by k.
     factors: FxHashMap<(V, usize), (V, V)>,
-    /// By number its bits as a normal one, and where it is none.
+    /// The bits of a number scaled to a normal one, and the flags of the lanes that were subnormal, by
+    /// number.
     lifted: FxHashMap<(V, usize), (V, V)>,
-    /// What is made of an index of a table.
+    /// Values derived from a table index.
     of_indices: FxHashMap<(V, usize, Option<u8>), V>,
-    /// Loads that nothing has asked for yet.
+    /// Loads whose values are not used yet.
     waiting: Vec<KValue>,
-    /// By row, the pairs that are loaded.
+    /// The loaded pairs, by row.
     pairs: FxHashMap<u32, Pair>,
-    /// A part that is stored together with the other one: its row and value.
+    /// A part of a complex element, by row and value, that waits to be stored with the other part.
     unpaired: Option<(u32, Part, KValue)>,
 }
 
 impl<'a> Selector<'a> {
-    /// For a kernel.
+    /// A selector for a kernel.
     pub fn new(
         kernel: &'a Kernel,
         (live, sums): (&'a [bool], &'a ByteSums),
@@ -121,7 +125,7 @@ impl<'a> Selector<'a> {
             let level = if kernel.is_after_steps(n) { kernel.lanes_level() } else { kernel.level(inst) };
             for a in &inst.args {
                 uses[a.0 as usize] += 1;
-                // What follows a row runs inside of one loop less, but by itself.
+                // The epilogue of a row runs one loop further out, but is a segment of its own.
                 leaves[a.0 as usize] |= after || kernel.values[a.0 as usize].level < level;
             }
         }
@@ -134,7 +138,7 @@ impl<'a> Selector<'a> {
             leaves[value.0 as usize] |= kernel.values[value.0 as usize].level < kernel.lanes_level();
         }
         let mut deferred = defer::deferred(kernel, &made_by, &uses, &leaves);
-        // What another stage uses is computed in its own.
+        // A value that other stages use is computed in its own stage.
         deferred.iter_mut().zip(&stages.places).for_each(|(deferred, place)| *deferred &= place.is_none());
         Selector {
             kernel,
@@ -167,7 +171,8 @@ impl<'a> Selector<'a> {
         }
     }
 
-    /// The code of all levels, the outermost first; the innermost is one of each stage, but for points that are combined.
+    /// Selects the segments of all levels, the outermost first. The innermost level has one segment for each
+    /// stage, except in reductions, which [`fold`](Self::fold) selects.
     pub fn segments(&mut self) -> Result<Vec<Segment>, KernelError> {
         let axes = self.kernel.axes;
         let mut levels = vec![Vec::new(); self.kernel.lanes_level() as usize];
@@ -232,7 +237,7 @@ impl<'a> Selector<'a> {
     fn evex(&self) -> bool {
         self.schedule.level.is_evex()
     }
-    /// The register of lanes of so many bytes.
+    /// The width of a register with lanes of `size` bytes.
     fn width(&self, size: usize) -> Width {
         Width::of(self.schedule.lanes * size)
     }
@@ -251,7 +256,8 @@ impl<'a> Selector<'a> {
         Ok(())
     }
 
-    /// Emits what computes an instruction's result; nothing for one that is there where it is asked for.
+    /// Emits the computation of an instruction's result; returns `None` for results that are materialized at
+    /// their first use.
     fn computed(&mut self, inst: &KInst) -> Result<Option<Val>, KernelError> {
         let to = self.kernel.dtype(inst.first);
         let args = &inst.args;
@@ -288,7 +294,7 @@ impl<'a> Selector<'a> {
         Ok(Some(val))
     }
 
-    /// The value is this from here on; levels inside find it in the frame.
+    /// Defines the value. If inner levels use it, it gets a place in the frame.
     fn define(&mut self, value: KValue, val: Val) {
         let n = value.0 as usize;
         self.vals.set(value, val);
@@ -308,12 +314,13 @@ impl<'a> Selector<'a> {
         self.kept[n] = Some(Kept { at, val });
     }
 
-    /// The row, after those of the kernel, that takes a value from its stage to others.
+    /// The row that carries a value from its stage to later stages. These rows are numbered after those of
+    /// the kernel.
     fn row_between(&self, value: KValue) -> Option<u32> {
         self.stages.places[value.0 as usize].map(|place| self.rows.list.len() as u32 + place)
     }
 
-    /// A place in the frame for a value.
+    /// The frame offset of a value; allocates one if needed.
     fn keep(&mut self, v: V) -> u32 {
         let info = *self.seg.info(v);
         if let Origin::Home(at) = info.origin {
@@ -330,13 +337,13 @@ impl<'a> Selector<'a> {
         at
     }
 
-    /// A constant that is a value of its own is computed.
+    /// Materializes a constant so that it has a home in the frame.
     fn copy_home(&mut self, v: V, at: u32) {
         let copy = self.copied(v);
         self.seg.infos[copy.0 as usize].home = Some(at);
     }
 
-    /// The same once more: as `x and x`.
+    /// Copies a register by `x & x`.
     fn copied(&mut self, v: V) -> V {
         let class = self.seg.info(v).class;
         let copy = self.seg.fresh(class, Origin::Computed);
@@ -348,7 +355,7 @@ impl<'a> Selector<'a> {
         copy
     }
 
-    /// A value's form in this segment.
+    /// The form of a value in this segment.
     fn val(&mut self, value: KValue) -> Result<Val, KernelError> {
         let value = self.real(value);
         let n = value.0 as usize;
@@ -396,7 +403,7 @@ impl<'a> Selector<'a> {
         Ok(val)
     }
 
-    /// The lanes of a value that is no bool.
+    /// The lanes of a value that is not a bool.
     fn lanes(&mut self, value: KValue) -> Result<V, KernelError> {
         match self.val(value)? {
             Val::Lanes(v) => Ok(v),
@@ -404,7 +411,7 @@ impl<'a> Selector<'a> {
         }
     }
 
-    /// The row of a load that only the next instruction uses, which may read memory itself.
+    /// The row of a load with a single use, which the using instruction can read as a memory operand.
     fn foldable(&self, value: KValue, folds_size: usize) -> Result<Option<u32>, KernelError> {
         let value = self.real(value);
         let n = value.0 as usize;
@@ -422,7 +429,8 @@ impl<'a> Selector<'a> {
         }
     }
 
-    /// The same, if it is wanted: the load is then part of the next instruction, and no other one is left waiting.
+    /// As [`foldable`](Self::foldable), if it is wanted: the load becomes part of the next instruction and
+    /// no longer waits.
     fn fold_row(&mut self, value: KValue, folds_size: usize, wanted: bool) -> Result<Option<u32>, KernelError> {
         let row = if wanted { self.foldable(value, folds_size)? } else { None };
         if row.is_some() {
@@ -432,17 +440,17 @@ impl<'a> Selector<'a> {
         Ok(row)
     }
 
-    /// True if a buffer has an element for each point of the vector axis.
+    /// True if a buffer varies along the vector axis.
     fn varies(&self, buffer: u32) -> bool {
         self.kernel.vector_axis().is_some_and(|axis| self.kernel.buffers[buffer as usize].varies[axis])
     }
 
-    /// The value that one stands for, if it does.
+    /// The value that this one stands for, or itself.
     fn real(&self, value: KValue) -> KValue {
         self.stands_for.get(&value).copied().unwrap_or(value)
     }
 
-    /// What computes a value; nothing for what is given to a fold's combination.
+    /// The operation that defines a value; `None` for the inputs of a reduction's combination.
     fn made_by(&self, value: KValue) -> Option<&'a KOp> {
         self.kernel.insts.get(self.made_by[value.0 as usize] as usize).map(|inst| &inst.op)
     }
@@ -456,7 +464,7 @@ impl<'a> Selector<'a> {
         matches!(self.made_by(self.real(value)), Some(KOp::Const(0)))
     }
 
-    /// Bytes as bools, the others as they are.
+    /// Converts loaded bytes to bools; other dtypes are kept.
     fn loaded(&mut self, dtype: DType, v: V) -> Result<Val, KernelError> {
         if dtype.is_bool() { self.not_zero(DType::U8, v) } else { Ok(Val::Lanes(v)) }
     }
@@ -482,7 +490,7 @@ impl<'a> Selector<'a> {
     }
 
     fn store(&mut self, buffer: u32, part: Part, value: KValue) -> Result<(), KernelError> {
-        // What is loaded before must be: it may be the same element.
+        // Loads precede the store in program order and may read the same element.
         for waiting in std::mem::take(&mut self.waiting) {
             self.val(waiting)?;
         }

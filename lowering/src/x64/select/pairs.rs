@@ -1,21 +1,22 @@
-//! Complex elements: pairs of floats side by side in memory, of which registers have the real parts in one vector and the imaginary parts in
-//! another. A group's pairs are two vectors in memory, the halves; shuffles make parts of halves when they are loaded, and halves of parts
-//! when they are stored.
+//! Complex elements: pairs of floats that are adjacent in memory, and that registers hold deinterleaved, the
+//! real parts in one vector and the imaginary parts in another. The pairs of a group fill two vectors in
+//! memory, the halves. Shuffles deinterleave halves to parts after loads, and interleave parts to halves
+//! before stores.
 
 use super::{Selector, Val};
 use crate::kernel::{KOp, KValue, Kernel, KernelError, Part};
 use crate::x64::codes::{self, Form};
 use crate::x64::machine::{Inst, Op, Over, V, Width};
 
-/// Pairs that are loaded.
+/// Loaded pairs.
 pub struct Pair {
     halves: [V; 2],
-    /// Those that are split off already.
+    /// The parts that are deinterleaved already.
     parts: [Option<V>; 2],
 }
 
-/// By buffer, whether its elements are read and written as pairs: complex ones are, but for those of which one part is written without the
-/// other, which has to stay what it is.
+/// Whether the elements of each buffer are read and written as pairs. This holds for complex buffers, unless
+/// one part is written without the other one, which must then be preserved.
 pub fn paired(kernel: &Kernel) -> Vec<bool> {
     let mut paired: Vec<bool> = kernel.buffers.iter().map(|buffer| buffer.dtype.is_complex()).collect();
     let accesses = kernel.insts.iter().enumerate().filter_map(|(n, inst)| match inst.op {
@@ -26,7 +27,7 @@ pub fn paired(kernel: &Kernel) -> Vec<bool> {
     let mut accesses = accesses.peekable();
     while let Some((n, buffer, stored)) = accesses.next() {
         let Some(part) = stored else { continue };
-        // Nothing is read between the two: it might be what is written.
+        // No load may be between the two stores: it could read the stored element.
         let other = |&(m, of, stored): &(usize, u32, Option<Part>)| {
             of == buffer && stored.is_some_and(|other| other != part) && kernel.is_of_fold(m) == kernel.is_of_fold(n)
         };
@@ -46,7 +47,8 @@ fn number(part: Part) -> usize {
 }
 
 impl Selector<'_> {
-    /// The parts of a row's pairs at the points of the group. Where the other part is waited for, it is split off with it.
+    /// A part of the row's pairs at the points of the group. If the other part waits to be loaded, it is
+    /// deinterleaved as well.
     pub(super) fn part(&mut self, row: u32, part: Part) -> V {
         let size = self.rows.list[row as usize].lane();
         if !self.pairs.contains_key(&row) {
@@ -69,7 +71,7 @@ impl Selector<'_> {
         v
     }
 
-    /// A part of pairs that are loaded.
+    /// Deinterleaves a part of loaded pairs.
     fn split(&mut self, row: u32, part: usize, size: usize) -> V {
         let Pair { halves, parts } = self.pairs[&row];
         if let Some(known) = parts[part] {
@@ -89,7 +91,7 @@ impl Selector<'_> {
                     (_, 0) => self.op2(&codes::UNPACKLO_PD, size, halves[0], halves[1]),
                     _ => self.op2(&codes::UNPACKHI_PD, size, halves[0], halves[1]),
                 };
-                // What came from the same half of the registers is together now.
+                // Gathers the quarters that came from the same half into adjacent places.
                 if width == Width::X { within } else { self.op_imm(&codes::PERM_Q, size, &[within], 0b11_01_10_00) }
             }
         };
@@ -99,7 +101,7 @@ impl Selector<'_> {
         v
     }
 
-    /// Writes a part of a row's pairs, as soon as the other one is there, too.
+    /// Stores a part of the row's pairs: waits until the other part is available, then stores both.
     pub(super) fn store_part(&mut self, row: u32, part: Part, value: KValue) -> Result<(), KernelError> {
         let Some((_, other, other_value)) = self.unpaired.take_if(|(of, ..)| *of == row) else {
             self.unpaired = Some((row, part, value));
@@ -115,14 +117,14 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// The halves of pairs of these parts.
+    /// Interleaves the parts to the halves of pairs.
     fn joined(&mut self, parts: [V; 2], size: usize) -> [V; 2] {
         let [re, im] = parts;
         let lanes = self.schedule.lanes;
         match (lanes, self.width(size)) {
             (1, _) => parts,
             _ if self.evex() => [0, 1].map(|half| {
-                // Part after part, in which places are counted by lanes.
+                // The index counts lanes of both vectors, those of the first one before those of the second.
                 self.picked(size, parts, |lane| (half * lanes + lane) / 2 + lane % 2 * lanes)
             }),
             (2, Width::X) if size == 4 => {
@@ -143,10 +145,10 @@ impl Selector<'_> {
         }
     }
 
-    /// With AVX-512: for each lane that one of two vectors, one after the other, whose number is given for it.
+    /// Permutes two vectors with AVX-512: lane `n` of the result is lane `from(n)` of their concatenation.
     fn picked(&mut self, size: usize, [one, other]: [V; 2], from: impl Fn(usize) -> usize) -> V {
         let (lanes, places) = (self.schedule.lanes, self.width(size).bytes() / size);
-        // A register may have more places than there are lanes.
+        // A register may be wider than the lanes need.
         let place = |lane| from(lane) / lanes * places + from(lane) % lanes;
         let numbers: Vec<u8> =
             (0..lanes).flat_map(|lane| (place(lane) as u64).to_le_bytes().into_iter().take(size)).collect();

@@ -1,4 +1,4 @@
-//! Significands and exponents of floats, and tables to look up what goes with them.
+//! Selection for significands and exponents of floats, and for lookups in tables of 16 numbers.
 
 use super::compare::{not_predicate, predicate};
 use super::float::by_size;
@@ -10,11 +10,12 @@ use rewright_ir::math::vector::{Layout, Table};
 use rewright_ir::{DType, Scalar};
 use smallvec::SmallVec;
 
-/// VGETMANT's immediate: from 3/4 to 3/2, NaN of negative numbers, zeros without a sign.
+/// Immediate of VGETMANT: the interval [3/4, 3/2), NaN for negative numbers, zeros without a sign.
 const FROM_THREE_QUARTERS: u8 = 0b1111;
 
 impl Selector<'_> {
-    /// As [`Real::significand`](rewright_ir::math::vector::Real::significand) computes it.
+    /// The significand, with the operations of
+    /// [`Real::significand`](rewright_ir::math::vector::Real::significand).
     pub(super) fn significand(&mut self, size: usize, x: KValue) -> Result<Val, KernelError> {
         let x = self.lanes(x)?;
         if self.evex() {
@@ -31,13 +32,13 @@ impl Selector<'_> {
         let turned = self.op2(by_size!(size, SUB_D, SUB_Q), size, bits, from);
         let low = self.op2(by_size!(size, AND_PS, AND_PD), size, turned, mask);
         let m = self.op2(by_size!(size, ADD_D, ADD_Q), size, low, from);
-        // All bits are NaN.
+        // Setting all bits yields NaN.
         let zero = self.constant(0, size);
         let other = self.compared(size, zero, x, not_predicate(Compare::Le));
         Ok(Val::Lanes(self.op2(by_size!(size, OR_PS, OR_PD), size, m, other)))
     }
 
-    /// As [`Real::exponent`](rewright_ir::math::vector::Real::exponent) computes it.
+    /// The exponent, with the operations of [`Real::exponent`](rewright_ir::math::vector::Real::exponent).
     pub(super) fn exponent(&mut self, size: usize, x: KValue, significand: KValue) -> Result<Val, KernelError> {
         let (x, m) = (self.lanes(x)?, self.lanes(significand)?);
         let subtract = by_size!(size, SUB_PS, SUB_PD);
@@ -66,7 +67,8 @@ impl Selector<'_> {
         Ok(Val::Lanes(self.blend(size, at_zero, below, k)))
     }
 
-    /// The bits of a number, as a normal one, and lanes that are set where it was none. AVX2 only.
+    /// The bits of a number scaled to a normal one, and the flags of the lanes that were below the least
+    /// normal number. AVX2 only.
     fn lifted(&mut self, size: usize, x: V) -> (V, V) {
         if let Some(&known) = self.lifted.get(&(x, size)) {
             return known;
@@ -80,18 +82,18 @@ impl Selector<'_> {
         (bits, subnormal)
     }
 
-    /// A comparison as lanes. AVX2 only.
+    /// Compares into lanes. AVX2 only.
     fn compared(&mut self, size: usize, a: V, b: V, predicate: u8) -> V {
         self.op_imm(by_size!(size, CMP_PS, CMP_PD), size, &[a, b], predicate)
     }
 
-    /// The float nearest to a number.
+    /// A constant, rounded to the nearest float.
     pub(super) fn number(&mut self, size: usize, number: f64) -> V {
         let dtype = if size == 4 { DType::F32 } else { DType::F64 };
         self.constant(Scalar::F64(number).cast(dtype).bits().0, size)
     }
 
-    /// The number of a table that the low four bits say.
+    /// Looks up a number of a table by the low four bits of the index.
     pub(super) fn choose(&mut self, table: &'static Table, size: usize, n: KValue) -> Result<Val, KernelError> {
         let n = self.lanes(n)?;
         if let Some(halves) = table.upper_halves().filter(|_| size == 8) {
@@ -106,7 +108,7 @@ impl Selector<'_> {
         if self.evex() {
             let dst = self.fresh(size);
             let op = match parts[..] {
-                // A table that is the same twice is one register.
+                // A table whose halves are equal needs one register.
                 [low, high] if low == high => Self::plain_op(&codes::PERM_PD, Width::Z, dst, &[n, low]),
                 [low, high] => {
                     Op { over: Over::First, ..Self::plain_op(&codes::PICK_PD, Width::Z, dst, &[low, n, high]) }
@@ -119,12 +121,12 @@ impl Selector<'_> {
         let within = self.within(size, n);
         let mut chosen: SmallVec<[V; 4]> = SmallVec::new();
         for (at, &part) in parts.iter().enumerate() {
-            // Parts of a table that are the same are one.
+            // Equal parts of a table are permuted once.
             let known = parts[..at].iter().position(|&other| other == part).map(|first| chosen[first]);
             let v = known.unwrap_or_else(|| self.permuted(size, within, part));
             chosen.push(v);
         }
-        // Tables of four parts by bit 2 and bit 3, those of two by bit 3.
+        // Selects among four parts by bits 2 and 3 of the index, among two parts by bit 3.
         for bit in if chosen.len() == 4 { 2..4 } else { 3..4 } {
             let mut pairs = SmallVec::new();
             for pair in chosen.chunks(2) {
@@ -140,8 +142,10 @@ impl Selector<'_> {
         Ok(Val::Lanes(chosen[0]))
     }
 
-    /// Of `f64` whose lower halves are 0, as is the first one, the number that the low four bits say. The upper half of the index is the index, and the lower one
-    /// is 0: half as many numbers to choose from, and of AVX-512 an instruction that leaves multiplications their ports.
+    /// Looks up an `f64` by the low four bits of the index, in a table whose numbers have zeros in their
+    /// lower halves. The upper half of the index lane holds the index, and the lower half is 0, which
+    /// selects the first number, whose upper half is 0. The table takes half the registers. With AVX-512
+    /// this uses one instruction that leaves the multiplication ports free.
     fn choose_half(&mut self, halves: &[u32; 16], n: V) -> V {
         let bytes: SmallVec<[u8; 64]> = halves.iter().flat_map(|half| half.to_le_bytes()).collect();
         let index = self.index_at(8, n, 32);
@@ -160,7 +164,7 @@ impl Selector<'_> {
         let high = self.permuted(8, index, high);
         let second = self.sign_by(8, n, 3);
         let both = self.blend(8, second, high, low);
-        // The first number of the second part is not 0.
+        // The lower half of each lane looked up the first number of the second part, which is not 0.
         let upper = self.constant(!0 << 32, 8);
         self.op2(&codes::AND_PD, 8, both, upper)
     }
@@ -172,7 +176,8 @@ impl Selector<'_> {
         dst
     }
 
-    /// Of an index of a table's numbers, in each four bytes of a lane which four of the 32 bytes of a part of the table go there. AVX2 only.
+    /// The permutation control for a table index: for each four bytes of a lane, the number of the 4-byte
+    /// element in a 32-byte part of the table. AVX2 only.
     fn within(&mut self, size: usize, n: V) -> V {
         if size == 4 {
             return n;
@@ -185,12 +190,12 @@ impl Selector<'_> {
         })
     }
 
-    /// Lanes with their sign bits set if the index has this bit. AVX2 only.
+    /// Lanes whose sign bits are this bit of the index. AVX2 only.
     fn sign_by(&mut self, size: usize, n: V, bit: u8) -> V {
         self.index_at(size, n, 8 * size as u8 - 1 - bit)
     }
 
-    /// The index so many places further up.
+    /// The index shifted left by `places` bits.
     fn index_at(&mut self, size: usize, n: V, places: u8) -> V {
         self.of_index((n, size, Some(places)), |s| {
             let places = s.constant(places.into(), size);
@@ -198,7 +203,7 @@ impl Selector<'_> {
         })
     }
 
-    /// What is the same for all tables, and computed once.
+    /// Memoizes a value that depends only on the index and serves all tables.
     fn of_index(&mut self, key: (V, usize, Option<u8>), compute: impl FnOnce(&mut Self) -> V) -> V {
         if let Some(&known) = self.of_indices.get(&key) {
             return known;

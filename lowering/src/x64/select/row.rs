@@ -1,33 +1,34 @@
-//! Rows: what a kernel reads and writes, as loops go through it.
+//! Rows: the streams of elements that a kernel reads and writes along its loops.
 
 use super::pairs;
 use crate::kernel::{KOp, Kernel, KernelError, Part};
 use crate::x64::unsupported;
 use rustc_hash::FxHashMap;
 
-/// Elements that a kernel reads or writes: a buffer, or one part of a complex one of which only that is written.
+/// The elements of a buffer that a kernel reads or writes. For complex buffers whose parts are not written
+/// together, a row is one part.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     pub buffer: u32,
     pub part: Part,
     /// Bytes of an element.
     pub size: usize,
-    /// True of pairs of floats, which are split into their parts in registers.
+    /// True for pairs of floats, which registers hold deinterleaved.
     pub pairs: bool,
     pub loaded: bool,
     pub stored: bool,
     /// True if there is an element for each point of the innermost loop.
     pub moves: bool,
-    /// True if it also goes along the loop around that one.
+    /// True if the elements also vary along the loop around the innermost one.
     pub crosses: bool,
 }
 
 impl Row {
-    /// Bytes of a lane that has an element, or one part of a pair.
+    /// Bytes of a lane, which holds an element or one part of a pair.
     pub fn lane(&self) -> usize {
         if self.pairs { self.size / 2 } else { self.size }
     }
-    /// The vectors that have the elements of a group.
+    /// The number of vectors for the elements of a group.
     pub fn vectors(&self) -> usize {
         1 + usize::from(self.pairs)
     }
@@ -41,7 +42,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Those of the instructions that anything depends on.
+    /// The rows of the live instructions.
     pub fn new(kernel: &Kernel, live: &[bool]) -> Rows {
         let mut rows = Rows::default();
         let paired = pairs::paired(kernel);
@@ -50,7 +51,7 @@ impl Rows {
             let b = &kernel.buffers[buffer as usize];
             let list = &mut rows.list;
             let pairs = paired[buffer as usize];
-            // Both parts of pairs are the row of the first one.
+            // Both parts of pairs share one row, which is listed under the first part.
             let part = if pairs { Part::Re } else { part };
             let n = *rows.known.entry((buffer, part)).or_insert_with(|| {
                 let moves = kernel.vector_axis().is_some_and(|axis| b.varies[axis]);
@@ -63,14 +64,14 @@ impl Rows {
                 rows.known.insert((buffer, Part::Im), n);
             }
             let row = &mut rows.list[n as usize];
-            // What is written at all points and is only one element is a row whose elements are in the same place.
+            // An element that is stored at all points but is only one element is a row with stride 0.
             row.stored |= inst.results == 0;
             row.moves |= row.stored && !kernel.is_of_fold(number);
             row.loaded |= inst.results > 0;
         }
         rows
     }
-    /// That of an access.
+    /// The row of an access.
     pub(super) fn of(&self, buffer: u32, part: Part) -> Result<u32, KernelError> {
         self.known.get(&(buffer, part)).copied().ok_or_else(|| unsupported("an access without a row"))
     }

@@ -1,4 +1,5 @@
-//! The segments of a kernel with steps, of which `x64/steps.rs` makes the code.
+//! Selection for kernels with steps (loops with carried values): the segments from which `x64/steps.rs`
+//! writes the code.
 
 use super::fold::Accumulator;
 use super::{Selector, Val};
@@ -13,7 +14,7 @@ pub struct StepSegments {
     pub before: Segment,
     /// One step.
     pub step: Segment,
-    /// What follows the last step.
+    /// The epilogue after the last step.
     pub end: Segment,
 }
 
@@ -25,7 +26,7 @@ impl StepSegments {
 }
 
 impl Selector<'_> {
-    /// The code of the kernel's steps. All levels around the vector axis are done.
+    /// Selects the kernel's steps. All levels around the vector axis are selected before.
     pub fn steps(&mut self, steps: &Steps) -> Result<StepSegments, KernelError> {
         let kernel = self.kernel;
         let is_before =

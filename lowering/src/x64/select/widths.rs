@@ -1,11 +1,11 @@
-//! Lanes made wider and narrower.
+//! Selection for extending and narrowing lanes.
 
 use super::Selector;
 use crate::x64::codes::{self, Form};
 use crate::x64::machine::{Class, Inst, Op, Origin, V, Width};
 
 impl Selector<'_> {
-    /// Integer lanes extended.
+    /// Extends integer lanes by sign or zeros.
     pub(super) fn extend(&mut self, v: V, from: usize, to: usize, signed: bool) -> V {
         let form: &Form = match (from, to, signed) {
             (1, 2, true) => &codes::SIGN_BW,
@@ -28,7 +28,7 @@ impl Selector<'_> {
         dst
     }
 
-    /// The low bits of integer lanes.
+    /// Truncates integer lanes to their low bits.
     pub(super) fn cut(&mut self, v: V, from: usize, to: usize) -> V {
         if from <= to {
             return v;
@@ -50,7 +50,7 @@ impl Selector<'_> {
         dst
     }
 
-    /// Each half of the register shuffled to its low end, and the halves joined.
+    /// Shuffles each half of the register to its low end, and joins the halves.
     fn cut_by_shuffles(&mut self, v: V, from: usize, to: usize) -> V {
         let width = self.width(from);
         let mut table = [0x80u8; 16];
@@ -68,7 +68,7 @@ impl Selector<'_> {
         }
         let (low, high) = (shuffled, self.seg.fresh(Class::Vector(Width::X), Origin::Computed));
         if from == 2 * to {
-            // The low quarters of both halves next to each other.
+            // Moves the low quarters of both halves next to each other.
             let op = Self::plain_op(&codes::PERM_Q, Width::Y, high, &[low]);
             let op = Op { imm: Some(0b1000), same_width: true, folds: false, ..op };
             self.emit(Inst::Op(op));
@@ -83,7 +83,7 @@ impl Selector<'_> {
         joined
     }
 
-    /// Flags in lanes of another size.
+    /// Resizes the lanes of flags.
     pub(super) fn resize_flags(&mut self, v: V, from: usize, to: usize) -> V {
         if from < to { self.extend(v, from, to, true) } else { self.cut(v, from, to) }
     }
