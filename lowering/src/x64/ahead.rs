@@ -1,10 +1,12 @@
-//! Memory that is asked for before it is needed.
+//! Software prefetching.
 //!
-//! A processor asks early for what it sees that a loop reads on and on. It asks late where leaves of a tree end, and with them a loop; for what the
-//! stages of the next piece read, while others of this piece compute (`pieces.rs` says where that is worth it); and for the lines that a loop writes.
+//! Hardware prefetchers recognize the streams that a loop reads. They are late in three cases: where a leaf
+//! of a reduction tree, and with it its loop, ends; for the rows that a stage reads in the next piece, while
+//! other stages compute this piece (`pieces.rs` decides where prefetching these pays); and for the cache
+//! lines that a loop writes.
 //!
-//! Rows that a call copies to the frame, since their elements are not adjacent, are asked for in the frame, which does neither good nor harm: which rows
-//! these are is not known when the code is written.
+//! Rows whose elements are not adjacent are copied to the frame by the call. Their prefetches then address
+//! the frame, which neither helps nor harms; the copied rows are not known when the code is written.
 
 use super::allocate::{Mode, Writer};
 use super::machine::Inst;
@@ -16,16 +18,17 @@ use iced_x86::Code;
 use std::arch::x86_64::__cpuid;
 use std::sync::LazyLock;
 
-/// Loops of more instructions compute for longer than they wait for what they write.
+/// Loops of more instructions compute for longer than they wait for the lines that they write.
 const SHORT: usize = 24;
 /// Rows of fewer bytes stay in the first-level cache.
 pub const NEAR: i32 = 48 << 10;
-/// The bytes from what is written to what will be.
+/// The prefetch distance for written lines, in bytes.
 const NEXT_WRITTEN: i64 = 512;
-/// No second-level cache is taken for larger than this.
+/// The greatest size that is assumed for the second-level cache.
 const MOST_OF_LEVEL2: u64 = 4 << 20;
 
-/// The bytes of the second-level cache of processors that fetch what lies beyond it best unasked: AMD's.
+/// The size of the second-level cache, for processors whose hardware prefetchers do better beyond it than
+/// software prefetching: AMD's.
 pub fn unasked_beyond() -> Option<usize> {
     static BYTES: LazyLock<Option<usize>> = LazyLock::new(|| {
         let vendor = __cpuid(0);
@@ -35,14 +38,16 @@ pub fn unasked_beyond() -> Option<usize> {
     *BYTES
 }
 
-/// From and to how many points, of so many bytes, a loop asks for the lines that it writes: on a Zen 4 that takes 2 to 4 % off where the second-level cache has them, and
-/// adds 5 to 10 % beyond, for one operand up to a fifth. The points are those of the innermost loop; what loops around it come to is not known here.
+/// The numbers of points, of `bytes` bytes each, from and to which a loop prefetches the lines that it
+/// writes. On Zen 4, prefetching saves 2 to 4 % of the time where the second-level cache holds the rows.
+/// Beyond it, prefetching adds 5 to 10 %, and up to a fifth with one operand. The points are those of the
+/// innermost loop; the extents of the loops around it are not known here.
 pub fn asks_for_written(bytes: usize) -> (i32, i32) {
     let to = unasked_beyond().map_or(i32::MAX, |level2| level2 as i32);
     (NEAR / bytes as i32, to.max(NEAR) / bytes as i32)
 }
 
-/// A row whose elements are asked for, so many bytes further on.
+/// A prefetch of a row's elements, `bytes` bytes ahead.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask {
     pub row: u32,
@@ -50,7 +55,7 @@ pub struct Ask {
     pub written: bool,
 }
 
-/// What each stage of a loop asks for: the rows that are not known from an earlier one.
+/// The prefetches of each stage of a loop: the rows that no earlier stage prefetches.
 pub fn asks(rows: &[Row], stages: &[Prepared], pieces: Pieces) -> Vec<Vec<Ask>> {
     let mut known = vec![false; rows.len()];
     let mut of_stage = |stage: &Prepared| {
@@ -62,7 +67,7 @@ pub fn asks(rows: &[Row], stages: &[Prepared], pieces: Pieces) -> Vec<Vec<Ask>> 
         });
         let used = used.filter(|(row, written)| match rows.get(*row as usize) {
             Some(row) => row.moves && (*written || stages.len() > 1),
-            // It goes between stages.
+            // A row between stages.
             None => false,
         });
         let new = used.filter(|(row, _)| !std::mem::replace(&mut known[*row as usize], true));
@@ -78,7 +83,7 @@ pub fn asks(rows: &[Row], stages: &[Prepared], pieces: Pieces) -> Vec<Vec<Ask>> 
 }
 
 impl Writer<'_> {
-    /// Asks for the lines of a row's elements, from those of a group on. Changes RAX.
+    /// Prefetches the cache lines of a row's elements at the points of a group. Changes RAX.
     pub fn ask(&mut self, ask: Ask, group: usize) {
         for half in 0..self.rows[ask.row as usize].vectors() {
             let there = self.row_at((ask.row, half), Mode::Group(group)).plus(ask.bytes);

@@ -1,6 +1,7 @@
-//! Writes a segment, choosing registers as it goes: of a full file the value that is next used the latest makes room (Belady 1966), which is
-//! known exactly since segments have no branches. What can be had from memory anyway is not kept: it is read again, as an operand where an
-//! instruction takes one.
+//! Register allocation and code emission of a segment in one pass. If all registers are taken, the value
+//! with the furthest next use is evicted (Belady 1966). Next uses are known exactly, because segments are
+//! straight-line code. Values with a copy in memory are not spilled but reloaded, or used as memory operands
+//! where an instruction takes one.
 
 use super::asm::{Asm, Mem, Operand};
 use super::binding::{Binding, Spot};
@@ -26,44 +27,44 @@ pub enum Mode {
     Uniform,
     /// For the n-th group of a round.
     Group(usize),
-    /// For the last points of a row, fewer than lanes.
+    /// For the last points of a row, fewer than lanes, under a mask.
     Masked,
-    /// Once, with a lane for each of several rows, those in the mask of last points.
+    /// Once for several rows, one in each lane; stores are masked to the rows that exist.
     Rows,
-    /// For the n-th point of several rows, a lane each.
+    /// For the n-th point of several rows, one row in each lane.
     Lanes(usize),
 }
 
 const NOWHERE: u8 = u8::MAX;
 
-/// Writes code.
+/// The code writer of a kernel.
 pub struct Writer<'a> {
     pub asm: Asm,
     pub frame: Frame,
     pub places: Places,
     pub rows: &'a [Row],
     pub schedule: Schedule,
-    /// True while rounds are written whose stores go past the caches.
+    /// True while the rounds with streaming stores are written.
     pub streaming: bool,
-    /// True while steps are written: elements that are the same for all lanes are at the bases of rows.
+    /// True while steps are written: elements that are equal in all lanes are at the rows' base addresses.
     pub at_bases: bool,
-    /// The group of a row's last points, where the index is not theirs.
+    /// The number of the masked group, where the index is that of the round's first group.
     pub masked_group: usize,
-    /// Rows whose elements at a group's points are in a register.
+    /// Registers that hold a row's elements: the row and half, the group, and the register.
     pub held: Vec<((u32, usize), usize, u8)>,
-    /// The masks of last points.
+    /// The masks of the last points.
     pub masks: Masks,
-    /// True where `DOUBLE` is twice the index.
+    /// True where `DOUBLE` holds twice the index.
     pub doubled: bool,
-    /// Where the code of each instruction of the kernel begins.
+    /// The address at which the code of each instruction of the kernel begins.
     pub marks: Vec<(u64, u32)>,
-    /// What is written behind the function, for it seldom runs.
+    /// Rarely executed calls, which are written after the function.
     pub cold: Cold,
-    /// What copies rows, written there too.
+    /// The routines that copy rows, which are written after the function as well.
     pub copies: Copies,
 }
 
-/// The registers while a segment is written.
+/// The register file while a segment is written.
 pub struct File<'p> {
     of: &'p Prepared,
     pub mode: Mode,
@@ -72,12 +73,12 @@ pub struct File<'p> {
     pub masks: [Option<V>; 8],
     register: Vec<u8>,
     slot: Vec<Option<u32>>,
-    /// How many uses of each value are done.
+    /// The number of uses of each value so far.
     done: Vec<u32>,
-    /// Places of the frame that are free again, for vectors and for masks, and those that are after the instruction.
+    /// Free spill slots for vectors and for masks, and those that become free after the present instruction.
     free: [Vec<u32>; 2],
     freed: [Vec<u32>; 2],
-    /// Vector and mask registers that stay what they are.
+    /// Vector and mask registers that must not change, one bit each.
     pub pinned: [u32; 2],
 }
 
@@ -85,7 +86,7 @@ impl File<'_> {
     fn next_use(&self, v: V) -> u32 {
         self.of.next_use(v, self.done[v.0 as usize])
     }
-    /// Where a value can be had from, besides its register.
+    /// The location of a value other than its register.
     pub fn origin(&self, v: V) -> Origin {
         match (self.slot[v.0 as usize], self.of.segment.info(v).origin) {
             (Some(slot), _) => Origin::Home(slot),
@@ -96,7 +97,8 @@ impl File<'_> {
             (None, origin) => origin,
         }
     }
-    /// A value that is in no register but in memory, as an operand of so many bits whose element of so many bytes may be repeated.
+    /// The memory operand for a value that is in memory and not in a register. `broadcast` is the size of
+    /// the element that the instruction can broadcast.
     pub fn memory_operand(&self, v: V, width: Width, broadcast: u8) -> Option<Mem> {
         if self.held(v).is_some() || self.class(v) != Class::Vector(width) {
             return None;
@@ -110,7 +112,7 @@ impl File<'_> {
             _ => None,
         }
     }
-    /// The register that a value ends in, if that is known and nothing else needs what is there.
+    /// The register of the output that the value becomes, if no other value still needs that register.
     pub fn target(&self, v: V) -> Option<u8> {
         let number = self.of.target(v)?;
         let Some(&Spot::Register(register)) = self.binding.outputs.get(number as usize) else { return None };
@@ -118,7 +120,7 @@ impl File<'_> {
         let free = held.is_none_or(|held| self.next_use(held) == NEVER);
         (free && !self.merges()).then_some(register)
     }
-    /// True if outputs are only those of the last points.
+    /// True if outputs are merged under the mask of the last points.
     pub fn merges(&self) -> bool {
         self.mode == Mode::Masked && self.binding.merge
     }
@@ -128,7 +130,8 @@ impl File<'_> {
     fn is_mask(&self, v: V) -> bool {
         self.class(v) == Class::Mask
     }
-    /// True if the next uses of a value in a register, so many, are the last, and the register is not to stay what it is.
+    /// True if the next `uses` uses of a value in a register are its last ones, and the register is not
+    /// pinned.
     pub fn dies(&self, v: V, uses: u32) -> bool {
         let last_use = self.done[v.0 as usize] + uses == self.of.count(v);
         last_use && self.held(v).is_some_and(|register| self.pinned[0] & 1 << register == 0)
@@ -136,7 +139,7 @@ impl File<'_> {
     pub fn held(&self, v: V) -> Option<u8> {
         Some(self.register[v.0 as usize]).filter(|&r| r != NOWHERE)
     }
-    /// The register is another value's from here on, or free.
+    /// Assigns the register to a value, or frees it.
     fn set(&mut self, mask: bool, register: u8, v: Option<V>) {
         let entry = if mask { &mut self.masks[register as usize] } else { &mut self.vectors[register as usize] };
         *entry = v;
@@ -144,14 +147,14 @@ impl File<'_> {
             self.register[v.0 as usize] = register;
         }
     }
-    /// A vector register is this value's from here on, and not that of the one that it held.
+    /// Assigns a vector register to this value, and takes it from the value that it held.
     pub fn take(&mut self, register: u8, v: V) {
         if let Some(old) = self.vectors[register as usize] {
             self.register[old.0 as usize] = NOWHERE;
         }
         self.set(false, register, Some(v));
     }
-    /// The value is not needed any more.
+    /// Ends the live range of a value.
     fn release(&mut self, v: V) {
         let mask = self.is_mask(v);
         if let Some(register) = self.held(v) {
@@ -194,12 +197,12 @@ impl Writer<'_> {
     pub fn evex(&self) -> bool {
         self.schedule.level.is_evex()
     }
-    /// The vector register that is free between instructions.
+    /// The scratch vector register, which is free between instructions.
     pub fn scratch(&self, width: Width) -> Register {
         vector_register(width, self.schedule.level.values() as u8)
     }
 
-    /// Loads what stays in registers over all rounds.
+    /// Loads the values that stay in registers during the loop.
     pub fn load_pins(&mut self, prepared: &Prepared) -> Result<(), KernelError> {
         for (register, &v) in (0..).zip(&prepared.pins) {
             let info = prepared.segment.info(v);
@@ -209,12 +212,12 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Writes the code of a segment that is given nothing.
+    /// Writes the code of a segment without inputs and outputs.
     pub fn segment(&mut self, prepared: &Prepared, mode: Mode) -> Result<(), KernelError> {
         self.bound_segment(prepared, mode, &Binding::default())
     }
 
-    /// Writes the code of a segment.
+    /// Writes the code of a segment with a binding of its inputs and outputs.
     pub fn bound_segment(&mut self, prepared: &Prepared, mode: Mode, binding: &Binding) -> Result<(), KernelError> {
         let count = prepared.segment.infos.len();
         let mut file = File {
@@ -364,7 +367,7 @@ impl Writer<'_> {
         self.defined(file, op.dst)
     }
 
-    /// Makes the first source's register, or a copy, the destination's.
+    /// Ties the destination to the first source: reuses its register if it dies here, else copies it.
     fn tie(
         &mut self,
         file: &mut File<'_>,
@@ -392,7 +395,7 @@ impl Writer<'_> {
         self.asm.vector(code, &[Operand::Reg(to), Operand::Reg(from)], None);
     }
 
-    /// The last source as a memory operand, if it is only in memory and may be one.
+    /// The last source as a memory operand, if it is only in memory and the instruction takes one.
     fn fold(&self, file: &File<'_>, op: &Op) -> Option<Mem> {
         let (&last, others) = op.srcs.split_last()?;
         let again = others.contains(&last) || op.mask.is_some_and(|(mask, _)| mask == last);
@@ -403,7 +406,7 @@ impl Writer<'_> {
         file.memory_operand(last, op.width, op.form.broadcast)
     }
 
-    /// A source in a register.
+    /// The register of a source; reloads it if it is in none.
     pub fn source(&mut self, file: &mut File<'_>, v: V, busy: &mut u32) -> Result<Register, KernelError> {
         if let Some(register) = file.held(v) {
             *busy |= 1 << register;
@@ -436,10 +439,10 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// A register for a value that has none, not one of those in `busy`.
+    /// Allocates a register for a value. Registers in `busy` are not evicted.
     pub fn room(&mut self, file: &mut File<'_>, v: V, busy: u32) -> Result<Register, KernelError> {
         let mask = file.is_mask(v);
-        // K0 masks nothing, and K7 is the mask of a row's last points.
+        // K0 can't be a write mask, and K7 is the mask of a row's last points.
         let numbers = if mask { 1..7u8 } else { 0..self.schedule.level.values() as u8 };
         let holder = |file: &File<'_>, r: u8| if mask { file.masks[r as usize] } else { file.vectors[r as usize] };
         let taken = busy | file.pinned[usize::from(mask)];
@@ -459,7 +462,7 @@ impl Writer<'_> {
         Ok(file.name(v, register))
     }
 
-    /// Takes a value out of its register, into the frame if it is nowhere else.
+    /// Evicts a value from its register; stores it to a spill slot if it has no copy in memory.
     pub fn spill(&mut self, file: &mut File<'_>, v: V) {
         let Some(register) = file.held(v) else { return };
         let (n, info) = (v.0 as usize, *file.of.segment.info(v));
@@ -486,7 +489,7 @@ impl Writer<'_> {
         self.asm.vector(code, &[Operand::Mem(Mem::frame(at)), Operand::Reg(register)], None);
     }
 
-    /// One use of each is done.
+    /// Counts one use of each value, and ends the live ranges that end here.
     pub fn used(&mut self, file: &mut File<'_>, values: &[V]) {
         values.iter().for_each(|v| file.done[v.0 as usize] += 1);
         for &v in values {
@@ -496,7 +499,8 @@ impl Writer<'_> {
         }
     }
 
-    /// The value is in its register.
+    /// Completes the definition of a value: stores it to its home, and ends its live range if it has no
+    /// uses.
     pub fn defined(&mut self, file: &mut File<'_>, v: V) -> Result<(), KernelError> {
         if let (Some(at), Some(register)) = (file.of.segment.info(v).home, file.held(v)) {
             self.keep(at, file.class(v), file.name(v, register));

@@ -1,30 +1,30 @@
-//! Appends encoded instructions.
+//! The assembler: appends encoded instructions, and resolves labels.
 
 use super::unsupported;
 use crate::kernel::KernelError;
 use iced_x86::{Code, Encoder, IcedError, Instruction, MemoryOperand, OpKind, Register};
 
-/// An operand in memory.
+/// A memory operand.
 #[derive(Clone, Copy, Debug)]
 pub struct Mem {
     pub base: Register,
-    /// The index register, and what it is multiplied by.
+    /// The index register and its scale.
     pub index: Option<(Register, u32)>,
     pub offset: i64,
-    /// True if one element is repeated for all lanes.
+    /// True if one element is broadcast to all lanes.
     pub repeated: bool,
 }
 
 impl Mem {
-    /// At a register.
+    /// The memory at a base register plus an offset.
     pub fn at(base: Register, offset: i64) -> Mem {
         Mem { base, index: None, offset, repeated: false }
     }
-    /// So far into the frame.
+    /// The memory at an offset in the frame.
     pub fn frame(offset: u32) -> Mem {
         Mem::at(Register::RSP, i64::from(offset))
     }
-    /// The same, but further on.
+    /// The memory `offset` bytes further on.
     pub fn plus(self, offset: i64) -> Mem {
         Mem { offset: self.offset + offset, ..self }
     }
@@ -46,28 +46,28 @@ pub enum Operand {
     Imm(u8),
 }
 
-/// A place in the code.
+/// A position in the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label(usize);
 
-/// Code being written. Addresses are counted from the start of the constants, which are before the code.
+/// Code that is being written. Addresses are relative to the start of the constants, which precede the code.
 pub struct Asm {
     encoder: Encoder,
     start: u64,
     at: u64,
-    /// Where each label is, once that is known.
+    /// The address of each label, once it is bound.
     labels: Vec<Option<u64>>,
-    /// Distances to fill in: the end of the jump, and its target.
+    /// Jumps whose distances are to be filled in: the address after the jump, and its target.
     jumps: Vec<(u64, Label)>,
     failed: Option<IcedError>,
 }
 
 impl Asm {
-    /// Code that begins there.
+    /// Code that begins at this address.
     pub fn new(start: u64) -> Asm {
         Asm { encoder: Encoder::new(64), start, at: start, labels: Vec::new(), jumps: Vec::new(), failed: None }
     }
-    /// The address of what comes next.
+    /// The address of the next instruction.
     pub fn here(&self) -> u64 {
         self.at
     }
@@ -84,7 +84,8 @@ impl Asm {
             Err(why) => self.failed = self.failed.take().or(Some(why)),
         }
     }
-    /// A vector or mask instruction; lanes outside of the mask are kept, or zero.
+    /// Appends a vector or mask instruction. The flag says whether lanes outside of the mask become zero or
+    /// are kept.
     pub fn vector(&mut self, code: Code, operands: &[Operand], mask: Option<(Register, bool)>) {
         let mut inst = Instruction::default();
         inst.set_code(code);
@@ -116,7 +117,7 @@ impl Asm {
         }
         self.put(&inst);
     }
-    /// An instruction on general registers.
+    /// An instruction on two general registers.
     pub fn rr(&mut self, code: Code, a: Register, b: Register) {
         self.put_made(Instruction::with2(code, a, b));
     }
@@ -164,34 +165,34 @@ impl Asm {
     pub fn store(&mut self, to: Mem, from: Register) {
         self.mr(Code::Mov_rm64_r64, to, from);
     }
-    /// A constant in a 64-bit register.
+    /// Loads a constant into a 64-bit register.
     pub fn constant(&mut self, to: Register, value: u64) {
         match i32::try_from(value as i64) {
             Ok(small) => self.ri(Code::Mov_rm64_imm32, to, small),
             Err(_) => self.put_made(Instruction::with2(Code::Mov_r64_imm64, to, value)),
         }
     }
-    /// A place to jump to.
+    /// Makes an unbound label.
     pub fn label(&mut self) -> Label {
         self.labels.push(None);
         Label(self.labels.len() - 1)
     }
-    /// The label is here.
+    /// Binds a label to the current address.
     pub fn bind(&mut self, label: Label) {
         self.labels[label.0] = Some(self.at);
     }
-    /// A place to jump to, here.
+    /// Makes a label that is bound to the current address.
     pub fn bound(&mut self) -> Label {
         let label = self.label();
         self.bind(label);
         label
     }
-    /// Jumps, always or on a condition, with a distance of 32 bits.
+    /// Jumps to a label, with a 32-bit distance.
     pub fn jump(&mut self, code: Code, to: Label) {
         self.put_made(Instruction::with_branch(code, self.at));
         self.jumps.push((self.at, to));
     }
-    /// The code.
+    /// Resolves all jumps, and returns the code.
     pub fn finish(mut self) -> Result<Vec<u8>, KernelError> {
         if let Some(why) = self.failed {
             return Err(unsupported(format!("an instruction can't be encoded: {why}")));

@@ -1,9 +1,12 @@
-//! Several short rows at once.
+//! Reduction of several short rows at once.
 //!
-//! What a short row comes to is soon computed; joining its lanes, and what follows, take longer. Here as many rows as there are lanes are each
-//! combined to a vector, and these vectors joined across, so that each row's total is in a lane of its own: what follows runs once for all.
-//! The order of combination is that of a row by itself. The last rows are computed with some of those before them once more; where there are
-//! fewer rows than lanes, the other lanes are not stored.
+//! The points of a short row are combined quickly; joining its lanes and the epilogue take longer. Here as
+//! many rows as there are lanes are each combined to a vector. A reduction tree across these vectors then
+//! leaves the total of each row in its own lane, so that the epilogue runs once for all rows. The order of
+//! combination is that of a single row.
+//!
+//! The last batch overlaps the one before it and computes some rows again. If there are fewer rows than
+//! lanes, the stores of the other lanes are masked.
 
 use super::allocate::{Mode, Writer, vector_register};
 use super::asm::{Label, Mem, Operand};
@@ -21,43 +24,45 @@ use super::select::fold::SeveralRows;
 use crate::kernel::{Kernel, KernelError, Packing};
 use iced_x86::{Code, Register};
 
-/// Rows of points that take more instructions are not worth it.
+/// Rows whose points take more instructions do not gain from batches.
 const SHORT: usize = 24;
 /// Fewer rows are computed one after the other.
 const LEAST_ROWS: i32 = 2;
-/// So many registers are for elements that are the same for all rows.
+/// The most registers for elements that are the same for all rows.
 const MOST_HELD: usize = 4;
-/// The bytes of a vector, and by how far a number is shifted to be multiplied with that.
+/// The bytes of a vector, and the shift that multiplies by them.
 const VECTOR: i32 = 64;
 const VECTOR_BITS: i32 = 6;
 
-/// What joins the vectors of rows.
+/// The code that joins the vectors of rows.
 struct Across {
     join: Prepared,
-    /// By accumulator the first row's place in the frame.
+    /// By accumulator, the frame offset of the first row's vector.
     parts: Vec<u32>,
 }
 
 /// How several rows are computed at once.
 pub struct Batch {
     across: Option<Across>,
-    /// One point of rows that lie beside one another.
+    /// The code for one point of adjacent rows, one row in each lane.
     pub(super) beside: Option<Prepared>,
-    /// The items of a group, with constants in registers.
+    /// The points of a group, with constants in registers.
     pub(super) items: Prepared,
     pub(super) reserved: [u32; 2],
     /// Registers for elements that are the same for all rows.
     held: Vec<u8>,
-    /// The number of rows of a batch, the bytes of their vectors, and the mask of their lanes.
+    /// The frame offsets of the number of rows of a batch and of the bytes of their vectors, and the masks
+    /// of their lanes.
     pub(super) rows: u32,
     bytes: u32,
     pub(super) masks: Masks,
-    /// How elements had better lie.
+    /// The layout in which the kernel prefers its elements.
     pub packing: Option<Packing>,
 }
 
 impl Batch {
-    /// If several rows can be computed at once; see [`Selector::across`](super::select::Selector::across).
+    /// Prepares the code for several rows at once; see
+    /// [`Selector::across`](super::select::Selector::across).
     pub fn new(
         several: SeveralRows,
         items: &Segment,
@@ -83,7 +88,7 @@ impl Batch {
     }
 }
 
-/// True if what follows a row, along an axis, can follow several rows at once: it reads nothing that changes from row to row.
+/// True if one epilogue can serve several rows along an axis: it reads no element that varies along it.
 pub fn may_follow_several(kernel: &Kernel, rows: &[Row], axis: usize, after: &Segment) -> bool {
     let varies = |row: u32| kernel.buffers[rows[row as usize].buffer as usize].varies[axis];
     let alike = |inst: &Inst| match inst {
@@ -98,13 +103,14 @@ pub fn may_follow_several(kernel: &Kernel, rows: &[Row], axis: usize, after: &Se
     rows.iter().all(each_by_itself) && after.insts.iter().all(|(inst, _)| alike(inst))
 }
 
-/// True if so little is computed at a point that it is worth it to join the vectors of rows.
+/// True if a point takes so few instructions that joining the vectors of rows pays.
 pub fn may_be_joined(items: &Segment) -> bool {
     items.insts.len() <= SHORT && !items.calls()
 }
 
 impl Writer<'_> {
-    /// Rows along a loop, if they are short and enough of them. How many, its counter says; the rows' pointers are behind them.
+    /// Computes the rows along a loop in batches, if they are short and there are enough of them. The loop's
+    /// counter then is the number of rows that are done, and the rows' pointers are past them.
     pub fn several_rows(&mut self, kernel: &Kernel, fold: &Folding, level: usize) -> Result<(), KernelError> {
         let Some(batch) = &fold.batch else { return Ok(()) };
         let done = self.asm.label();
@@ -120,7 +126,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Rows along a loop, and on to `done`, if they are short: row by row, of which the vectors are joined across.
+    /// If the rows along a loop are short, computes them one by one, joins their vectors across, and jumps
+    /// to `done`.
     fn rows_across(
         &mut self,
         kernel: &Kernel,
@@ -179,7 +186,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Makes the vectors of rows that there are not neutral: what is anywhere could be slow to compute with. RCX has the bytes of the others.
+    /// Fills the vectors of the rows that do not exist with neutral elements; arithmetic on arbitrary bits
+    /// could be slow. RCX is the offset of the first such vector.
     fn no_other_rows(&mut self, fold: &Folding, across: &Across) -> Result<(), KernelError> {
         let (rcx, filled) = (Register::RCX, self.asm.label());
         let again = self.asm.bound();
@@ -198,7 +206,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Rows until the loop's end, a batch at a time, of each of which the totals are put to where what follows finds them.
+    /// Computes the rows up to the loop's end in batches. `totals` leaves the totals of a batch where the
+    /// epilogue reads them.
     pub(super) fn batches(
         &mut self,
         kernel: &Kernel,
@@ -225,7 +234,7 @@ impl Writer<'_> {
         self.segment(&fold.after, Mode::Rows)?;
         self.masks = tail;
 
-        // On by all of them, and back if that is too far for as many once more.
+        // Advances by a batch; if fewer rows remain than that, steps back so that the last batch overlaps.
         self.asm.load(rcx, Mem::frame(batch.rows));
         self.move_on(kernel, level);
         self.asm.load(rcx, extent);
@@ -239,7 +248,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The totals of a batch of rows of so many of the groups, the last of which is `masked` or whole: row by row, and then joined across.
+    /// Computes the totals of a batch of rows: row by row, and then joined across. `length` is the number of
+    /// groups, the number of used groups, and whether the last of these is masked.
     fn joined(
         &mut self,
         kernel: &Kernel,
@@ -269,7 +279,7 @@ impl Writer<'_> {
         self.bound_segment(&across.join, Mode::Uniform, &Binding { outputs: totals, ..Binding::default() })
     }
 
-    /// Loads elements that are the same for all rows, as far as there are registers for them.
+    /// Loads elements that are the same for all rows, while registers for them last.
     fn hold_rows(
         &mut self,
         kernel: &Kernel,
@@ -295,7 +305,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// One row, onto the first accumulators. Leaves RCX as it is.
+    /// Computes one row, onto the first set of accumulators. Preserves RCX.
     fn short_row(
         &mut self,
         fold: &Folding,
@@ -325,7 +335,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The addresses of the elements of the next iteration of a loop. Changes RAX.
+    /// Advances the addresses of the elements to the next iteration of a loop. Changes RAX.
     pub(super) fn next_bases(&mut self, kernel: &Kernel, level: usize) {
         let rax = Register::RAX;
         let moving = |row: &Row| row.moves && kernel.buffers[row.buffer as usize].varies[level];
@@ -342,7 +352,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Moves pointers and the counter of a loop on by as many iterations as RCX says. Changes RAX.
+    /// Advances the pointers and the counter of a loop by RCX iterations. Changes RAX.
     fn move_on(&mut self, kernel: &Kernel, level: usize) {
         let (rax, rcx) = (Register::RAX, Register::RCX);
         for (n, row) in self.rows.iter().enumerate() {

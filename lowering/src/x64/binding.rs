@@ -1,4 +1,5 @@
-//! Where segments find what they are given, and leave what they are to give: accumulators, which are the same over all rounds of a loop.
+//! Bindings: the locations of a segment's inputs and outputs. These are accumulators and carried values,
+//! whose locations are the same in all iterations of a loop.
 
 use super::allocate::{File, Writer, at_width, vector_register};
 use super::asm::{Mem, Operand};
@@ -9,7 +10,7 @@ use super::unsupported;
 use crate::kernel::KernelError;
 use iced_x86::{Code, Register};
 
-/// Where a value is between segments.
+/// The location of a value between segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spot {
     /// In a vector or mask register, by its number.
@@ -18,21 +19,21 @@ pub enum Spot {
     Frame(u32),
 }
 
-/// The places of one run of a segment.
+/// The locations for one run of a segment.
 #[derive(Clone, Debug, Default)]
 pub struct Binding {
-    /// By number, what it is given.
+    /// The location of each input.
     pub inputs: Vec<Spot>,
-    /// By number, what it gives.
+    /// The location of each output.
     pub outputs: Vec<Spot>,
-    /// Vector and mask registers that it leaves alone, one bit each.
+    /// Vector and mask registers that the segment must not change, one bit each.
     pub reserved: [u32; 2],
-    /// Under a mask, places keep what they hold for the lanes that are not in it.
+    /// In a masked run, outputs keep their old values in the lanes outside of the mask.
     pub merge: bool,
 }
 
 impl Writer<'_> {
-    /// Puts a value, which is in this register, to where it is to end.
+    /// Moves the value, which is in register `source`, to the location of the output.
     pub(super) fn output(
         &mut self,
         file: &mut File<'_>,
@@ -74,7 +75,7 @@ impl Writer<'_> {
             (Spot::Register(to), Class::Mask) => {
                 let to = Register::K0 + u32::from(to);
                 if merges {
-                    // What is in the tail of the new one, and elsewhere of the old one.
+                    // `to = source & tail | to & !tail`.
                     let not_tail = [to, TAIL, to];
                     self.mask_op(&codes::KANDN, not_tail);
                     self.mask_op(&codes::KAND, [source, source, TAIL]);
@@ -87,7 +88,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Fills a place with what is in memory.
+    /// Loads a location from memory.
     pub(super) fn put(&mut self, spot: Spot, class: Class, from: Mem) {
         match (spot, class) {
             (Spot::Frame(at), Class::Mask) => {
@@ -111,7 +112,7 @@ impl Writer<'_> {
         self.asm.vector(form.code(true, Width::Z), &operands.map(Operand::Reg), None);
     }
 
-    /// Copies what is in a place to memory.
+    /// Stores a location to memory.
     pub(super) fn get(&mut self, spot: Spot, class: Class, to: Mem) {
         match (spot, class) {
             (Spot::Frame(at), Class::Mask) => {
@@ -134,7 +135,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The register of a place, or the scratch register for it.
+    /// The register of a location, or the scratch register for one in the frame.
     pub(super) fn in_register(&self, spot: Spot, width: Width) -> Register {
         match spot {
             Spot::Register(number) => vector_register(width, number),
@@ -142,7 +143,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What was put to the register of a place is there, too, if it has none.
+    /// Stores the register to a location that is in the frame.
     pub(super) fn leave(&mut self, spot: Spot, class: Class, register: Register) {
         if let (Spot::Frame(at), Class::Vector(width)) = (spot, class) {
             self.keep(at, class, at_width(register, width));

@@ -1,22 +1,24 @@
 //! Sums of bytes, and counts of bools, as wide integers.
 //!
-//! Lanes as wide as the sum would be eight times as many registers as the bytes fill. Where nothing else of a kernel is wider than a byte, the
-//! lanes are bytes, and each eight of them are added up by one instruction, to one of the eight lanes of the accumulator.
+//! Lanes as wide as the sum would need eight times as many registers as the bytes fill. If nothing else in a
+//! kernel is wider than a byte, the lanes are bytes, and one instruction (VPSADBW) adds each eight of them
+//! to one of the eight lanes of the accumulator.
 
 use crate::kernel::{Binary, Fold, KInst, KOp, KValue, Kernel};
 use rewright_ir::DType;
 
-/// What of a kernel is computed so.
+/// The byte sums of a kernel.
 #[derive(Clone, Debug, Default)]
 pub struct ByteSums {
-    /// The conversions to what is summed, by number.
+    /// The conversions that widen the summed elements, by instruction number.
     pub items: Vec<usize>,
-    /// For each accumulator, whether it is such a sum.
+    /// Whether each accumulator is such a sum.
     pub accumulators: Vec<bool>,
 }
 
 impl ByteSums {
-    /// Those of a kernel, of which `live` says which instructions anything depends on; none if that would not make the lanes bytes.
+    /// The byte sums of a kernel. `live` says which instructions are live. There are none unless all lanes
+    /// can then be bytes.
     pub fn of(kernel: &Kernel, live: &[bool]) -> ByteSums {
         let Some(fold) = kernel.fold.as_ref().filter(|fold| fold.any_order) else { return ByteSums::default() };
         let found: Vec<Option<usize>> = (0..fold.items.len()).map(|n| item(kernel, live, fold, n)).collect();
@@ -28,7 +30,8 @@ impl ByteSums {
         };
         let others = kernel.insts.iter().enumerate().filter(|(n, _)| live[*n] && !sums(*n));
         let narrow = others.into_iter().all(|(n, inst)| match fold.after.contains(&n) {
-            // One lane is all that it needs, but a conversion to another size would look for as many.
+            // The epilogue needs one lane only. But a conversion to another size would be selected for all
+            // lanes.
             true => {
                 let wide = sizes(kernel, inst).all(|(size, bool)| !bool && size == 8);
                 wide || is_plain(inst) || sizes(kernel, inst).all(|(size, _)| size == 1)
@@ -49,12 +52,12 @@ fn sizes<'a>(kernel: &'a Kernel, inst: &'a KInst) -> impl Iterator<Item = (usize
     dtypes.map(|dtype| (dtype.size(), dtype.is_bool()))
 }
 
-/// True if lanes of any size are as good.
+/// True if the instruction works with lanes of any size.
 fn is_plain(inst: &KInst) -> bool {
     matches!(inst.op, KOp::Const(_) | KOp::Store(..))
 }
 
-/// The instruction that widens what the n-th accumulator sums, if all it does is that.
+/// The instruction that widens the items of the n-th accumulator, if the accumulator only sums them.
 fn item(kernel: &Kernel, live: &[bool], fold: &Fold, n: usize) -> Option<usize> {
     let (item, left, right, both) = (fold.items[n], fold.left[n], fold.right[n], fold.both[n]);
     let adds = kernel.insts[fold.combine.clone()]

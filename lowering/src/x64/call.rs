@@ -1,7 +1,8 @@
-//! Calls out of the code.
+//! Calls of functions outside of the code.
 //!
-//! A call of every lane has all that is needed after it in the frame. One that is made where a condition holds, which it seldom does, is written
-//! behind the function: there registers are saved and restored, and the way past it is a test and a jump that is not taken.
+//! At a call for all lanes, every live value is spilled to the frame before. A call under a condition that
+//! seldom holds is written after the function (cold code). It saves and restores the registers, so that the
+//! hot path is a test and a branch that is not taken.
 
 use super::allocate::{File, Mode, Writer, vector_register};
 use super::asm::{Label, Mem, Operand};
@@ -13,11 +14,11 @@ use crate::kernel::KernelError;
 use iced_x86::{Code, Register};
 use smallvec::SmallVec;
 
-/// Calls that are written behind the function.
+/// The calls that are written after the function.
 #[derive(Default)]
 pub struct Cold {
     calls: Vec<ColdCall>,
-    /// Where in the frame registers are saved: 32 vectors and 8 masks.
+    /// The frame offset of the area for saved registers: 32 vectors and 8 masks.
     saved: Option<u32>,
 }
 
@@ -30,15 +31,15 @@ struct ColdCall {
     resume: Label,
     args: SmallVec<[(Class, Register); 2]>,
     guard: (Class, Register),
-    /// What has the other value, and gets the result in the lanes of the guard.
+    /// The register that holds the alternative value, and receives the result in the lanes of the guard.
     to: Register,
     width: Width,
-    /// Vector and mask registers that are needed, one bit each.
+    /// Live vector and mask registers, one bit each.
     saved: [u32; 2],
 }
 
 impl Writer<'_> {
-    /// A call of all lanes.
+    /// Writes a call for all lanes.
     pub(super) fn call(&mut self, file: &mut File<'_>, call: &Call) -> Result<(), KernelError> {
         for (n, &v) in (0..).zip(&call.args) {
             let register = self.source(file, v, &mut 0)?;
@@ -58,7 +59,8 @@ impl Writer<'_> {
         self.defined(file, call.dst)
     }
 
-    /// A call of the lanes of a guard; elsewhere the result is another value, in whose register it is if nothing else needs that.
+    /// Writes a call for the lanes of a guard. The other lanes of the result are the alternative value,
+    /// whose register is reused if it dies here.
     pub(super) fn call_where(
         &mut self,
         file: &mut File<'_>,
@@ -108,7 +110,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Writes the calls that are behind the function.
+    /// Writes the calls that are placed after the function.
     pub(super) fn cold_calls(&mut self) -> Result<(), KernelError> {
         for cold in std::mem::take(&mut self.cold.calls) {
             self.marks.push((self.asm.here(), cold.number));
@@ -130,7 +132,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The registers, with a place for each.
+    /// The registers of these bits, with a frame offset for each.
     fn saved_registers(&mut self, [vectors, masks]: [u32; 2]) -> Vec<(u32, Class, Register)> {
         let bytes = self.schedule.level.register_bytes() as u32;
         let frame = &mut self.frame;
@@ -142,7 +144,7 @@ impl Writer<'_> {
         of(vectors).map(vector).chain(of(masks).map(mask)).collect()
     }
 
-    /// What was computed, in all lanes that there are.
+    /// Loads the result of a call in all lanes.
     fn load_result(&mut self, call: &Call, mode: Mode, width: Width, to: Register) {
         let form = match (mode, call.size) {
             (Mode::Uniform, size) => super::rows::broadcast_form(size),
@@ -152,7 +154,7 @@ impl Writer<'_> {
         self.asm.vector(form.code(self.evex(), width), &[Operand::Reg(to), result], None);
     }
 
-    /// What was computed, in the lanes of the guard.
+    /// Merges the result of a call into the lanes of the guard.
     fn merge_result(&mut self, cold: &ColdCall) {
         let ColdCall { call, to, guard: (_, guard), .. } = cold;
         let width = cold.width;

@@ -1,4 +1,4 @@
-//! Machine code in memory.
+//! Compiled kernels: the driver of the code generator, and machine code in memory.
 
 use super::allocate::Writer;
 use super::asm::Asm;
@@ -25,7 +25,7 @@ use std::sync::OnceLock;
 /// A compiled kernel.
 pub struct Code {
     memory: CodeMemory,
-    /// Where in the memory the code begins, and where it is entered.
+    /// The offsets in the memory at which the code begins and is entered.
     start: usize,
     entry: usize,
     schedule: Schedule,
@@ -33,7 +33,8 @@ pub struct Code {
     axes: usize,
     packing: Option<Packing>,
     rows_beside: Option<u64>,
-    /// Where the code of each instruction of the kernel begins, and what these are, for the listing.
+    /// The address at which the code of each instruction of the kernel begins, and the kernel, for the
+    /// listing.
     marks: Vec<(u64, u32)>,
     kernel: Kernel,
     listing: OnceLock<String>,
@@ -122,17 +123,19 @@ impl Code {
 }
 
 impl CompiledKernel for Code {
-    // All that a group of points reads comes before what depends on it, and groups have no points in common.
+    // A group loads all elements before the stores that depend on them, and no point is in two groups.
     fn overwrites(&self) -> bool {
         true
     }
 
     unsafe fn call(&self, args: &KernelArgs) {
         let entry = self.memory.bytes()[self.entry..].as_ptr();
-        // SAFETY: the code there is a function of this type and convention: it keeps the registers that it has to.
+        // SAFETY: the code at the entry is a function of this type and calling convention, and preserves the
+        // callee-saved registers.
         let entry = unsafe { std::mem::transmute::<*const u8, unsafe extern "sysv64" fn(*const KernelArgs)>(entry) };
-        // SAFETY: the caller vouches for what `args` points to, as the trait demands; the code is alive as long as `self`, the processor has
-        // the instructions that it is of, and it changes only its own frame, registers and the elements of written buffers.
+        // SAFETY: the caller vouches for the memory behind `args`, as the trait demands. The code lives as
+        // long as `self`, the processor supports its instructions, and it changes only its own frame,
+        // registers, and the elements of written buffers.
         unsafe { entry(args) }
     }
 
@@ -169,7 +172,7 @@ impl CompiledKernel for Code {
     }
 }
 
-/// For each instruction, whether a store depends on it, a fold, as it is combined here, or a carried value.
+/// Whether a store, the reduction as it is combined here, or a carried value depends on each instruction.
 fn live(kernel: &Kernel) -> Vec<bool> {
     let combined = kernel.fold.iter().flat_map(|fold| fold.items.iter().chain(&fold.both));
     let onward = kernel.fold.iter().flat_map(|fold| &fold.onward).flat_map(|onward| &onward.both);

@@ -1,14 +1,16 @@
-//! The vector instructions that are used: for each its encodings by register width, VEX for AVX2 and EVEX for AVX-512.
+//! The vector instructions of the code generator, with their encodings by register width: VEX for AVX2 and
+//! EVEX for AVX-512.
 
 use super::machine::Width;
 use iced_x86::Code;
 
-/// One instruction at all widths. What does not exist is `Code::INVALID`; conversions are listed by the wider one of their registers.
+/// One instruction at all widths. Missing encodings are `Code::INVALID`. Conversions are listed by the wider
+/// one of their registers.
 #[derive(Debug)]
 pub struct Form {
     /// VEX at 128 and 256 bits, EVEX at 128, 256 and 512 bits.
     codes: [Code; 5],
-    /// The bytes of one element that an EVEX memory operand may repeat for all lanes; 0 if it can't.
+    /// The bytes of the element that an EVEX memory operand can broadcast; 0 if it can't.
     pub broadcast: u8,
 }
 
@@ -22,7 +24,7 @@ impl Form {
     }
 }
 
-/// The move under a mask of lanes of so many bytes, with AVX-512: to a register.
+/// The masked move to a register, with AVX-512, for lanes of `size` bytes.
 pub fn masked_move(size: usize) -> &'static Form {
     match size {
         1 => &MOV_B_LOAD,
@@ -32,7 +34,7 @@ pub fn masked_move(size: usize) -> &'static Form {
     }
 }
 
-/// The same to memory.
+/// The masked move to memory.
 pub fn masked_store(size: usize) -> &'static Form {
     match size {
         1 => &MOV_B_STORE,

@@ -1,7 +1,8 @@
-//! Copies of rows whose elements are not adjacent, to the frame and from there.
+//! Copies of rows whose elements are not adjacent, to the frame and back.
 //!
-//! What copies elements of one size is written once, behind the function, and called. With AVX-512 rows that go back one by one, or on by every second element, are
-//! copied a vector at a time; others element by element.
+//! There is one routine for each element size, with an entry for each direction. It is written after the
+//! function, and called. With AVX-512, rows with stride -1 or 2 are copied to the frame by whole vectors;
+//! other rows are copied element by element.
 
 use super::allocate::{Writer, vector_register};
 use super::asm::{Label, Mem, Operand};
@@ -11,34 +12,35 @@ use super::pool::Pool;
 use super::select::Row;
 use iced_x86::{Code, Register};
 
-/// From where on elements are read, and how far apart they are; and where they go.
+/// The address of the first element and the stride in bytes, of the source and of the target.
 const FROM: (Register, Register) = (Register::RSI, Register::R8);
 const TO: (Register, Register) = (Register::RDI, Register::R9);
 /// The number of elements.
 const COUNT: Register = Register::RCX;
-/// What is left of rounds.
+/// The number of remaining iterations.
 const LEFT: Register = Register::R10;
 /// The bytes of a vector.
 const VECTOR: usize = 64;
 
-/// Which elements of a vector, or of two, are its elements when a row is copied.
+/// The offsets in the constant pool of the permutations that copy vectors of rows with stride -1 or 2.
 #[derive(Clone, Copy, Default)]
 struct Orders {
     reversed: u32,
     every_second: u32,
 }
 
-/// What copies rows, by the logarithm of the bytes of elements.
+/// The copy routines, by the logarithm of the element size.
 #[derive(Default)]
 pub struct Copies {
-    /// Where these orders are in the pool.
+    /// The permutations.
     orders: [Orders; 5],
-    /// To the frame, and from there; what is asked for is written behind the function.
+    /// The labels of the routines from and to the frame; those that are called are written after the
+    /// function.
     routines: [[Option<Label>; 2]; 5],
 }
 
 impl Copies {
-    /// For these rows.
+    /// The copy routines for these rows.
     pub fn new(rows: &[Row], is_evex: bool, pool: &mut Pool) -> Copies {
         let mut copies = Copies::default();
         for row in rows.iter().filter(|row| row.moves && row.loaded && is_evex) {
@@ -63,8 +65,9 @@ impl Copies {
 }
 
 impl Writer<'_> {
-    /// Copies as many elements of so many bytes as a piece has points: from RSI on, R8 bytes apart, to RDI on, to the frame, where they are adjacent, or from there; R9 has
-    /// the bytes between them there. Changes these, RAX, RCX, R10 and the scratch register.
+    /// Calls the routine that copies the elements of a piece, of `size` bytes each. RSI is the source
+    /// address, R8 its stride in bytes, RDI the target address, and R9 its stride. The side in the frame is
+    /// contiguous. Changes these registers, RAX, RCX, R10 and the scratch register.
     pub(super) fn copy(&mut self, size: usize, to_frame: bool) {
         self.asm.load(COUNT, Mem::frame(self.places.count));
         let known = self.copies.routines[size.ilog2() as usize][usize::from(to_frame)];
@@ -73,7 +76,7 @@ impl Writer<'_> {
         self.asm.jump(Code::Call_rel32_64, routine);
     }
 
-    /// Writes what copies, as far as it is called.
+    /// Writes the routines that are called.
     pub(super) fn copy_routines(&mut self) {
         for (bits, [from_frame, to_frame]) in (0..).zip(self.copies.routines) {
             let size = 1usize << bits;
@@ -94,7 +97,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Vectors of elements that are in reverse, or every second one, as many as there are whole ones; goes on to what copies the rest.
+    /// Copies whole vectors of a row with stride -1 or 2, and jumps to `rest` for the remaining elements.
     fn copy_vectors(&mut self, size: usize, rest: Label) {
         let (every_second, lanes) = (self.asm.label(), (VECTOR / size) as i32);
         self.asm.ri(Code::Cmp_rm64_imm8, FROM.1, 2 * size as i32);
@@ -106,7 +109,7 @@ impl Writer<'_> {
         self.asm.ri(Code::Shr_rm64_imm8, LEFT, lanes.ilog2() as i32);
         self.asm.jump(Code::Je_rel32_64, rest);
         self.asm.ri(Code::And_rm64_imm32, COUNT, lanes - 1);
-        // From the last element of a vector on.
+        // Source addresses are those of the last, and lowest, element of each vector.
         let back = (lanes - 1) * size as i32;
         self.asm.ri(Code::Sub_rm64_imm32, FROM.0, back);
         let again = self.asm.bound();
@@ -117,7 +120,7 @@ impl Writer<'_> {
         self.asm.jump(Code::Jmp_rel32_64, rest);
 
         self.asm.bind(every_second);
-        // What is behind the last element may not be read.
+        // A vector load must not read past the last element.
         self.asm.rm(Code::Lea_r64_m, LEFT, Mem::at(COUNT, -1));
         let lanes = if size <= 2 { lanes / 2 } else { lanes };
         self.asm.ri(Code::Shr_rm64_imm8, LEFT, lanes.ilog2() as i32);
@@ -129,14 +132,14 @@ impl Writer<'_> {
         self.asm.jump(Code::Jmp_rel32_64, rest);
     }
 
-    /// Goes on to the next vector in the frame, if there is one, and else behind.
+    /// Advances to the next vector in the frame; jumps to `again` if there is one.
     fn next_vector(&mut self, again: Label) {
         self.asm.ri(Code::Add_rm64_imm32, TO.0, VECTOR as i32);
         self.asm.r(Code::Dec_rm64, LEFT);
         self.asm.jump(Code::Jne_rel32_64, again);
     }
 
-    /// A vector whose elements are in reverse.
+    /// Copies one vector in reverse.
     fn reversed(&mut self, size: usize) {
         let (scratch, order) = (self.scratch(Width::Z), self.copies.orders[size.ilog2() as usize].reversed);
         let (register, order) = (Operand::Reg(scratch), Operand::Mem(Mem::at(Register::RIP, order.into())));
@@ -167,14 +170,14 @@ impl Writer<'_> {
         self.asm.vector(codes::MOV_PS_STORE.code(true, Width::Z), &[here, register], None);
     }
 
-    /// Vectors of every second element, one or more.
+    /// Copies one or more vectors of every second element.
     fn every_second(&mut self, size: usize) {
         let scratch = self.scratch(Width::Z);
         let (register, order) = (Operand::Reg(scratch), self.copies.orders[size.ilog2() as usize].every_second);
         let at = |register, offset: usize| Operand::Mem(Mem::at(register, offset as i64));
         let load = codes::MOV_PS_LOAD.code(true, Width::Z);
         let store = codes::MOV_PS_STORE.code(true, Width::Z);
-        // A register besides, which is what it was afterwards.
+        // A second vector register is needed; it is saved and restored.
         let (other, saved) = (vector_register(Width::Z, 0), at(Register::RSP, 0));
         let borrows = matches!(size, 4 | 8);
         if borrows {
@@ -187,7 +190,7 @@ impl Writer<'_> {
         let (mut written, mut stored, mut read) = (store, register, 2 * VECTOR);
         match size {
             1 | 2 => {
-                // The lower halves of elements twice as wide.
+                // Every second element is the lower half of an element twice as wide.
                 let half = vector_register(Width::Y, self.schedule.level.values() as u8);
                 let narrow = match size {
                     1 => Code::EVEX_Vpmovwb_ymmm256_k1z_zmm,
@@ -218,7 +221,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Element by element, four at a time and then one, and back to where it was called.
+    /// Copies elements, four in an iteration and then one, and returns to the caller.
     fn copy_elements_of(&mut self, size: usize) {
         let next = |(at, step)| Mem { index: Some((step, 1)), ..Mem::at(at, 0) };
         let (singles, done) = (self.asm.label(), self.asm.label());
