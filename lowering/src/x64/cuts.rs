@@ -1,49 +1,50 @@
-//! Where the innermost loop is cut into [`stages`](super::stages).
+//! Loop fission: decides where the innermost loop is cut into [`stages`](super::stages).
 //!
-//! That is found by dynamic programming over an estimate of the time of each stage: of what it takes to issue its instructions, or those that
-//! multiply, and, since so many of them wait at once, of what they wait. Neither is hidden by the other altogether: the estimate is the root of the
-//! sum of their squares. Where groups take turns ([`together`](super::together)) it is as if more of them waited at once.
+//! The cuts are found by dynamic programming over a time estimate of each stage. The estimate combines the
+//! throughput of instruction issue, or of the multiplication units, with the latency that remains after
+//! out-of-order overlap. Neither part fully hides the other: the estimate is the root of the sum of their
+//! squares. Interleaved groups ([`together`](super::together)) act like a larger reorder window.
 
 use super::level::Level;
 use super::together::fit_registers;
 
-/// Where so many groups take turns: the part of what one instruction waits that it adds, as so many wait at once.
+/// For each number of interleaved groups, the reciprocal of the effective reorder window, in instructions.
 const WINDOWS: [(usize, f64); 3] = [(3, 1.0 / 160.0), (2, 1.0 / 130.0), (1, 1.0 / 90.0)];
 
-/// What depends on the width of vectors. These numbers, and those above and below, are the ones of those tried with which the functions and workloads of
-/// `docs/performance.md` took least time on a Zen 4.
+/// Rates that depend on the vector width. These constants, and those above and below, are tuned: of those
+/// tried, they gave the least time on Zen 4 for the functions and workloads of `docs/performance.md`.
 struct Rates {
-    /// Cycles for an instruction, and for one that multiplies.
+    /// Cycles to issue an instruction, and a multiplication.
     issue: f64,
     multiply: f64,
-    /// The cycles of a stage's loop.
+    /// The cycles of loop overhead of a stage.
     round: f64,
-    /// A cut has to save this part of the time.
+    /// The least share of the time that the cuts have to save.
     gain: f64,
 }
 
 const AVX2: Rates = Rates { issue: 1.0 / 3.0, multiply: 0.5, round: 2.0, gain: 0.1 };
 const EVEX: Rates = Rates { issue: 0.5, multiply: 1.0, round: 1.0, gain: 0.02 };
 
-/// The most instructions of a stage that are thought of.
+/// The most instructions of a stage that are considered.
 const MOST: usize = 256;
-/// A stage is not made longer where its instructions take so many times as long, each, as when it was shorter.
+/// A stage is not extended further once its time for each instruction is this factor above the least one.
 const SLOW: f64 = 1.1;
 
 /// The place of no instruction.
 pub const NOWHERE: u32 = u32::MAX;
 
-/// An instruction, as far as it says how long others wait.
+/// An instruction with the costs and dependences that the estimate needs.
 #[derive(Clone, Copy)]
 pub struct Link {
     pub latency: f64,
     pub issue: f64,
     pub multiplications: f64,
-    /// The instructions that it becomes; 0.5 for part of another one.
+    /// The number of machine instructions; 0.5 for a folded operand.
     pub count: f64,
-    /// The places of the instructions that make its operands.
+    /// The places of the instructions that define its operands.
     pub from: [u32; 4],
-    /// The registers that its results are in, and the place of the last instruction that needs them.
+    /// The number of registers of its results, and the place of their last use.
     pub results: u32,
     pub last_use: u32,
 }
@@ -52,31 +53,33 @@ pub struct Link {
 pub struct Cutting<'a> {
     pub level: Level,
     pub links: &'a [Link],
-    /// For each place, what it takes to cut before it besides the loop, in cycles; none if it can't be.
+    /// For each place, the cycles that a cut before it costs besides loop overhead; `None` if no cut is
+    /// possible there.
     pub crossing: &'a [Option<f64>],
-    /// The last place before which they may be cut.
+    /// The last place at which a cut is allowed.
     pub last: usize,
 }
 
-/// What is known of a stage to which instructions are added.
+/// The estimate of a stage to which instructions are added.
 #[derive(Clone, Copy, Default)]
 struct Stage {
     issued: f64,
     multiplied: f64,
-    /// Its instructions, as far as they take room among those that wait.
+    /// The number of entries that its instructions take in the reorder window.
     count: f64,
-    /// The registers of what it has made and needs, and the most that there were.
+    /// The present register pressure of its values, and the greatest one.
     live: u32,
     most: u32,
-    /// When the last result can be used.
+    /// The length of the critical path in cycles.
     longest: f64,
 }
 
-/// The same of each of its instructions.
+/// The state of each instruction of a stage.
 struct Marks {
-    /// By place, when the result can be used: at once, if it is made before the stage. At the end that of no instruction.
+    /// By place, the cycle at which the result is ready; 0 if it is defined before the stage. The last entry
+    /// stands for no instruction.
     ready: Vec<f64>,
-    /// By place, the registers of results of the stage that nothing after it needs.
+    /// By place, the number of registers of the stage's results whose last use is there.
     freed: Vec<u32>,
 }
 
@@ -94,7 +97,7 @@ impl Marks {
         Marks { ready: vec![0.0; links.len() + 1], freed }
     }
 
-    /// For a stage that begins after this instruction.
+    /// Moves the beginning of the stage past this instruction.
     fn pass(&mut self, at: usize, link: &Link) {
         self.ready[at] = 0.0;
         if link.last_use != NOWHERE {
@@ -102,7 +105,7 @@ impl Marks {
         }
     }
 
-    /// When the last operand can be used.
+    /// The cycle at which the last operand is ready.
     fn of_operands(&self, link: &Link) -> f64 {
         let none = self.ready.len() - 1;
         let [a, b, c, d] = link.from.map(|at| self.ready[(at as usize).min(none)]);
@@ -111,7 +114,7 @@ impl Marks {
 }
 
 impl Stage {
-    /// With the next instruction.
+    /// Adds the next instruction.
     fn add(&mut self, at: usize, link: &Link, marks: &mut Marks) {
         let done = marks.of_operands(link) + link.latency;
         marks.ready[at] = done;
@@ -125,10 +128,10 @@ impl Stage {
     }
 }
 
-/// What stages take.
+/// The estimate of the time of stages.
 struct Estimate {
     rates: &'static Rates,
-    /// By the registers that a stage needs, the part of what its instructions wait that each adds.
+    /// By the register pressure of a stage, the reciprocal of the effective reorder window.
     shares: Vec<f64>,
 }
 
@@ -152,14 +155,14 @@ impl Estimate {
 }
 
 impl Cutting<'_> {
-    /// Where stages begin, besides the first, with so many stages at most.
+    /// The places at which stages begin, besides the first, for at most `most` stages.
     pub fn cuts(&self, most: usize) -> Vec<usize> {
         let prices = std::iter::successors(Some(1.0), |price| Some(price * 1.5)).take(if most > 1 { 30 } else { 0 });
-        // None if few would be too long to be thought of.
+        // There are no cuts if this takes stages that are longer than considered.
         prices.map(|price| self.cuts_at(price)).find(|cuts| cuts.len() < most).unwrap_or_default()
     }
 
-    /// Where stages begin, besides the first, if cuts cost so many times what they do.
+    /// The places at which stages begin, besides the first, if cuts cost `price` times their estimate.
     fn cuts_at(&self, price: f64) -> Vec<usize> {
         let (links, count) = (self.links, self.links.len());
         let estimate = Estimate::new(self.level);
@@ -172,7 +175,8 @@ impl Cutting<'_> {
         let mut whole = Stage::default();
         links.iter().enumerate().for_each(|(at, link)| whole.add(at, link, &mut marks));
         let whole = estimate.time(&whole);
-        // The least time of all before a place, and where the last stage of that begins.
+        // By place, the least time of all instructions before it, and the beginning of the last stage of
+        // that solution.
         let mut best = vec![(f64::INFINITY, 0); count + 1];
         best[0].0 = 0.0;
         for begin in 0..=self.last.min(count.saturating_sub(1)) {
@@ -185,7 +189,7 @@ impl Cutting<'_> {
             }
             let before = before + if begin == 0 { 0.0 } else { paid };
             let mut stage = Stage::default();
-            // The least time of an instruction, with a cut after it.
+            // The least time for each issued instruction, including a cut after it.
             let mut pace = f64::INFINITY;
             for end in (begin + 1..=count).take(MOST) {
                 stage.add(end - 1, &links[end - 1], &mut marks);
@@ -196,7 +200,7 @@ impl Cutting<'_> {
                 if before + time < best[end].0 {
                     best[end] = (before + time, begin);
                 }
-                // Stages wait the longer for each instruction, the more they have: beyond this it is better to cut.
+                // The latency of a stage grows faster than its length; from here on a cut is better.
                 if time > SLOW * pace * stage.issued {
                     break;
                 }
@@ -217,7 +221,8 @@ impl Cutting<'_> {
         cuts
     }
 
-    /// True if a cut here takes no more than one place before or after. Where it is as much at all three, each third place is enough.
+    /// True if a cut here costs no more than at both neighboring places. On plateaus only each third place
+    /// qualifies.
     fn is_low(&self, at: usize) -> bool {
         let Some(here) = self.crossing[at] else { return false };
         let crossing = |at: Option<usize>| self.crossing.get(at?).copied().flatten();

@@ -1,27 +1,28 @@
-//! Bodies in which more values wait than there are registers, computed depth first.
+//! Depth-first order for bodies with more live values than registers.
 //!
-//! Kernels have instructions in the order in which they were written, such as all leaves of a tree before the sums of the first level: then as many
-//! values wait as there are leaves, most of them in memory. Depth first, an operand is computed right before what needs it, of several the one
-//! that needs most registers first (R. Sethi, J. Ullman, "The generation of optimal code for arithmetic expressions", 1970; here of graphs, where
-//! what is shared counts once for each use).
+//! Kernels list instructions in the order in which they were written, such as all leaves of a tree before
+//! the sums of the first level. Then all leaves are live at once, most of them spilled. In depth-first order
+//! an operand is computed right before its user; of several operands, the one that needs most registers
+//! comes first (R. Sethi, J. Ullman, "The generation of optimal code for arithmetic expressions", 1970; here
+//! for graphs, where a shared value counts once for each use).
 //!
-//! That is done only where too many values wait, and depth first a third fewer: a processor finds by itself what it can compute at once, and only
-//! what is in memory for nothing costs time.
+//! The order changes only if the register pressure exceeds the registers, and depth first lowers it by a
+//! third. An out-of-order processor finds parallelism itself; only spills cost time.
 
 use super::level::Level;
 use crate::kernel::{KOp, Kernel};
 use smallvec::SmallVec;
 
-/// Registers that constants and operands from memory want.
+/// Registers that are left to constants and memory operands.
 const FIXED: usize = 4;
 
-/// Instructions by place, as far as they say how many values wait.
+/// The dependence graph of the instructions, by place.
 struct Graph {
-    /// The places of those that make an instruction's operands.
+    /// The places of the instructions that define an instruction's operands.
     from: Vec<SmallVec<[u32; 4]>>,
-    /// How many operands its result is.
+    /// The number of uses of each result.
     uses: Vec<u32>,
-    /// Whether its result takes a register.
+    /// Whether a result takes a register.
     waits: Vec<bool>,
 }
 
@@ -40,7 +41,7 @@ impl Graph {
         let mut uses = vec![0; insts.len()];
         from.iter().flatten().for_each(|&at| uses[at as usize] += 1);
         let waits = |(&n, &uses): (&usize, &u32)| match kernel.insts[n].op {
-            // Part of the one instruction that it is an operand of.
+            // With a single use, it is folded into that instruction.
             KOp::Load(..) | KOp::Bitcast => uses > 1,
             _ => kernel.insts[n].results > 0,
         };
@@ -48,7 +49,7 @@ impl Graph {
         Graph { from, uses, waits }
     }
 
-    /// The most values that wait at once, in an order of places.
+    /// The greatest register pressure, in an order of places.
     fn most(&self, order: impl Iterator<Item = u32>) -> usize {
         let (mut left, mut live, mut most) = (self.uses.clone(), 0, 0);
         for at in order {
@@ -62,7 +63,7 @@ impl Graph {
         most
     }
 
-    /// For each place, about how many registers it takes to compute it.
+    /// For each place, the approximate number of registers that its computation needs.
     fn needs(&self) -> Vec<u32> {
         let mut needs: Vec<u32> = Vec::with_capacity(self.from.len());
         for (from, &waits) in self.from.iter().zip(&self.waits) {
@@ -74,7 +75,7 @@ impl Graph {
         needs
     }
 
-    /// All places, operands first, depth first from what nothing here uses.
+    /// All places in depth-first postorder, from the roots, which have no uses here.
     fn depth_first(&self) -> Vec<u32> {
         let needs = self.needs();
         let (mut order, mut done) = (Vec::with_capacity(self.from.len()), vec![false; self.from.len()]);
@@ -92,7 +93,7 @@ impl Graph {
                 }
                 stack.push((at, true));
                 let mut operands = self.from[at as usize].clone();
-                // The last one comes first: of like ones that is the first operand.
+                // The stack pops the last one first; among equals, that is the first operand.
                 operands.reverse();
                 operands.sort_by_key(|&at| needs[at as usize]);
                 stack.extend(operands.into_iter().filter(|&at| !done[at as usize]).map(|at| (at, false)));
@@ -102,7 +103,7 @@ impl Graph {
     }
 }
 
-/// Puts instructions that write nothing, by number, depth first where that is worth it.
+/// Reorders instructions without stores, by number, depth first where that pays.
 pub fn reorder(kernel: &Kernel, insts: &mut [usize], level: Level) {
     reorder_for(kernel, insts, level.values() - FIXED);
 }
@@ -129,7 +130,7 @@ mod tests {
     use crate::kernel::{Binary, Buffer, KValue, KernelBuilder, Part};
     use rewright_ir::{DType, Scalar};
 
-    /// A tree of sums over products of one number, all products first, then sums level by level.
+    /// A tree of sums over products of one number: all products first, then the sums level by level.
     fn tree(leaves: usize) -> Kernel {
         let mut k = KernelBuilder::new(1);
         let [x, r] = [false, true]
@@ -163,7 +164,7 @@ mod tests {
         reorder_for(&kernel, &mut insts, 65);
         assert_eq!(insts, before, "there is room for all");
         reorder_for(&kernel, &mut insts, 24);
-        // A sum of each level, a product, and what all are products of.
+        // One sum for each level, a product, and the common factor.
         assert_eq!(most(&insts), 8);
         let mut sorted = insts.clone();
         sorted.sort();

@@ -1,7 +1,8 @@
-//! Rows whose points are combined.
+//! Reductions: rows whose points are combined.
 //!
-//! Accumulators are vectors in registers that the loop keeps for them, for each group of a round its own, and groups take turns
-//! ([`together`](super::together)); the last points are combined under a mask. Where any order does, that is all. How a row is cut in leaves, as its [`Order`] says, is in `tree.rs`.
+//! The loop keeps accumulators in registers, one set for each group of a round, and interleaves the groups
+//! ([`together`](super::together)). The last points are combined under a mask. This is all for reductions in
+//! any order. `tree.rs` splits rows into leaves, for the tree orders of [`Order`].
 
 use super::allocate::{Mode, Writer, at_width};
 use super::asm::{Mem, Operand};
@@ -22,14 +23,14 @@ use iced_x86::{Code, Register};
 use rewright_ir::expr::Order;
 use std::ops::Range;
 
-/// A row can be cut in two so often.
+/// The greatest depth of a tree of parts.
 const DEPTH: usize = 64;
-/// Accumulators that are masks have this many registers at most.
+/// The most registers for accumulators that are masks.
 const MOST_MASKS: usize = 3;
-/// Up to so many instructions for a group do with a third of the registers.
+/// Groups of up to this many instructions need only a third of the registers for themselves.
 pub const SHORT: usize = 12;
 
-/// A fold's code, and where its accumulators are.
+/// The code of a reduction, and the locations of its accumulators.
 pub struct Folding {
     pub accumulators: Vec<Accumulator>,
     pub points: Prepared,
@@ -41,45 +42,46 @@ pub struct Folding {
     way: Way,
     /// Whether trees are combined from the end.
     pub backwards: bool,
-    /// How several rows are computed at once, if that may be.
+    /// How several rows are computed at once, if that is possible.
     pub batch: Option<Batch>,
-    /// The accumulators of each group, and then those of what comes from the right.
+    /// The sets of accumulators: one for each group, and a last one for right operands.
     pub spots: Vec<Vec<Spot>>,
-    /// Vector and mask registers.
+    /// Vector and mask registers of accumulators and pinned values, one bit each.
     reserved: [u32; 2],
-    /// The items of a group.
+    /// The frame offsets of the items of a group.
     pub last: Vec<u32>,
     pub stack: u32,
-    /// How much waits, in bytes of the stack, and which item, or group, is next.
+    /// The used bytes of the stack of waiting results, and the number of the next item or group.
     pub depth: u32,
     pub turn: u32,
-    /// How much waited when the part began, and when the piece did.
+    /// The used bytes of the stack at the beginning of the part, and of the piece.
     pub base: u32,
     pub bottom: u32,
-    /// The points of a piece, where it begins and ends, and where a part of it ends.
+    /// The points of a piece, its beginning and end, and the end of the present part.
     pub piece: u32,
     pub begin: u32,
     pub end: u32,
     pub stop: u32,
-    /// Not 0 if elements of a row are copied.
+    /// Nonzero if elements of a row are copied.
     pub copies: u32,
-    /// The last index that the last round of a whole leaf can begin at, of a row that is neither copied nor asked for early; none of others.
+    /// The last index at which a round may begin, for rows that are neither copied nor prefetched. For other
+    /// rows it is -1, so that no leaf takes the fast path.
     pub whole: u32,
 }
 
-/// How a row is combined.
+/// The order in which a row is combined.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
-    /// On so many groups of lanes.
+    /// Any order, with this many groups of lanes.
     Any(usize),
-    /// As a tree, on so many groups of lanes.
+    /// A tree, with `groups` groups of lanes.
     Tree { groups: usize, lanes: usize, leaf: usize, apart: usize, part: usize },
-    /// One after the other.
+    /// One point after the other.
     Sequence,
 }
 
 impl Folding {
-    /// Decides where accumulators are; `registers` is how many there are for values.
+    /// Chooses the locations of accumulators. `registers` is the number of vector registers for values.
     pub fn new(
         (kernel, fold): (&Kernel, &Fold),
         of: FoldSegments,
@@ -94,7 +96,7 @@ impl Folding {
             Order::Sequential => Way::Sequence,
         };
         let sets = 1 + match way {
-            // Without masks the last points have accumulators by themselves.
+            // Without masks, the last points have a separate set of accumulators.
             Way::Any(groups) => groups + usize::from(!schedule.level.is_evex()),
             Way::Tree { groups, .. } => groups,
             Way::Sequence => 1,
@@ -103,10 +105,10 @@ impl Folding {
         let masks = accumulators.iter().filter(|accumulator| accumulator.class == Class::Mask).count();
         let vectors = accumulators.len() - masks;
         let fits = |count: usize, most: usize| !points.clobbers() && sets * count <= most;
-        // What is computed at a point wants registers, too.
+        // The computation of points needs registers as well.
         let most = if points.insts.len() <= SHORT { registers * 2 / 3 } else { registers * 2 / 5 };
         let in_registers = [fits(vectors, most), fits(masks, MOST_MASKS)];
-        // The last ones; K7 is the mask of a row's last points.
+        // Registers are taken from the end; K7 is the mask of a row's last points.
         let mut next = [registers as u8, 7];
         let mut reserved = [0; 2];
         let mut spot = |accumulator: &Accumulator| {
@@ -125,7 +127,7 @@ impl Folding {
         let batch = several.map(|several| {
             let mut batch = Batch::new(several, &items, next[0] as usize, reserved, frame);
             batch.packing = match batch.beside {
-                // What can be joined across is faster as it lies.
+                // Rows that can be joined across are faster without packing.
                 Some(_) if batch.is_joined() => None,
                 Some(_) => Some(packing_of_any(accumulators.len(), schedule.lanes)),
                 None => packing(kernel, rows, &items, (schedule.lanes, sets)),
@@ -139,13 +141,13 @@ impl Folding {
                 &items
             }
             Way::Any(groups) | Way::Tree { groups, .. } => {
-                // K0 masks nothing.
+                // K0 can't be a write mask.
                 points.pin_for(groups, [next[0] as usize, next[1] as usize - 1]);
                 &points
             }
         };
         reserved[0] |= looped.pinned();
-        // Parts wait, and within a part leaves.
+        // Entries of the stack: parts, and leaves of the present part.
         let waiting = match way {
             Way::Tree { leaf, apart, part, .. } => DEPTH + apart * (part / leaf).ilog2() as usize,
             Way::Any(_) | Way::Sequence => 0,
@@ -178,7 +180,7 @@ impl Folding {
         }
     }
 
-    /// The most points of a leaf.
+    /// The most points of a leaf; 0 without leaves.
     pub fn leaf_points(fold: &Fold) -> usize {
         match fold.order {
             Order::Tree { leaf, .. } if !fold.any_order => leaf,
@@ -186,7 +188,7 @@ impl Folding {
         }
     }
 
-    /// Bytes of what waits in the stack, of so many groups.
+    /// The bytes of a stack entry of `groups` groups.
     pub fn entry(&self, groups: usize) -> usize {
         64 * self.accumulators.len() * groups
     }
@@ -200,13 +202,13 @@ impl Folding {
         }
     }
 
-    /// For groups that are computed together, each onto its own accumulators.
+    /// The binding for interleaved groups, each with its own accumulators.
     fn binding_of(&self, groups: Range<usize>) -> Binding {
         let own = self.spots[groups].concat();
         Binding { inputs: own.clone(), outputs: own, reserved: self.reserved, merge: false }
     }
 
-    /// For items that are put to the frame.
+    /// The binding for items that are stored to the frame.
     pub fn items_in_frame(&self) -> Binding {
         Binding {
             outputs: self.last.iter().map(|&at| Spot::Frame(at)).collect(),
@@ -215,26 +217,26 @@ impl Folding {
         }
     }
 
-    /// The groups, if they can be combined two by two.
+    /// The number of groups, if they can be combined in pairs.
     pub fn paired_groups(&self) -> Option<usize> {
         match self.way {
             Way::Any(groups) | Way::Tree { groups, .. } => Some(groups).filter(|groups| groups.is_power_of_two()),
             Way::Sequence => None,
         }
     }
-    /// Where the accumulators of a group are.
+    /// The locations of a group's accumulators.
     pub fn spots_of(&self, group: usize) -> &[Spot] {
         &self.spots[group]
     }
 
-    /// The last set: what comes from the right.
+    /// The last set of accumulators, for right operands.
     pub fn right(&self) -> usize {
         self.spots.len() - 1
     }
 }
 
 impl Writer<'_> {
-    /// All points of a row, and what follows it.
+    /// Reduces a row, and runs its epilogue.
     pub fn fold_row(&mut self, fold: &Folding, axis: usize) -> Result<(), KernelError> {
         let looped = if fold.way == Way::Sequence { &fold.items } else { &fold.points };
         self.load_pins(looped)?;
@@ -273,7 +275,7 @@ impl Writer<'_> {
         self.segment(&fold.after, Mode::Uniform)
     }
 
-    /// What a row came to, in all lanes.
+    /// Broadcasts the total of a row to all lanes.
     fn total(&mut self, spot: Spot, accumulator: &Accumulator) {
         let (rax, home) = (Register::RAX, Mem::frame(accumulator.total));
         match (accumulator.class, spot) {
@@ -297,7 +299,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Nothing is combined yet, on any of these sets of accumulators.
+    /// Initializes these sets of accumulators with neutral elements.
     pub(super) fn neutral(&mut self, fold: &Folding, sets: Range<usize>) -> Result<(), KernelError> {
         for (n, accumulator) in fold.accumulators.iter().enumerate() {
             let mut known = None;
@@ -325,18 +327,19 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Combines one set of accumulators with another, onto itself.
+    /// Combines set `left` of accumulators with set `right`, onto `left`.
     pub(super) fn combine(&mut self, fold: &Folding, left: usize, right: usize) -> Result<(), KernelError> {
         self.bound_segment(&fold.combine, Mode::Uniform, &fold.binding(&[left, right], left))
     }
 
-    /// The points of the piece are counted from 0, and there are so many.
+    /// Begins the points of a piece: index 0, and LIMIT points.
     pub(super) fn begin_points(&mut self) {
         self.asm.rr(Code::Xor_r32_rm32, Register::EBX, Register::EBX);
         self.asm.load(LIMIT, Mem::frame(self.places.count));
     }
 
-    /// The groups of a round, each onto its own accumulators, some of them together; `before` is done before each.
+    /// Writes the groups of a round, each with its own accumulators, some of them interleaved. `before` runs
+    /// before each group.
     pub(super) fn round(
         &mut self,
         fold: &Folding,
@@ -352,7 +355,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Rounds of whole groups, each onto its own accumulators, and then masked groups onto the first ones.
+    /// Rounds of whole groups, each with its own accumulators, and then masked groups onto the first set.
     fn points_of_any(&mut self, fold: &Folding, groups: usize) -> Result<(), KernelError> {
         let points = self.schedule.points() as i32;
         let (rest, done) = (self.asm.label(), self.asm.label());
@@ -382,7 +385,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The points from the index to the limit, a group at a time, one after the other onto a set of accumulators.
+    /// Combines the points from INDEX to LIMIT one after the other, a group at a time, onto a set of
+    /// accumulators.
     fn one_by_one(&mut self, fold: &Folding, onto: usize) -> Result<(), KernelError> {
         let (rax, rcx) = (Register::RAX, Register::RCX);
         let (rest, masked, next, done) = (self.asm.label(), self.asm.label(), self.asm.label(), self.asm.label());

@@ -1,29 +1,32 @@
-//! What the code calls where the processor has no instruction on vectors: functions of one lane, and loops over lanes around them.
+//! Functions for operations without vector instructions: scalar functions, and loops over the lanes around
+//! them.
 
 use crate::kernel::{Binary, MathPtr, Unary};
 use rewright_ir::DType;
 
-/// Computes `count` lanes. The first argument is the address of the function of one lane; operand `n` is `n * STRIDE` bytes into the second.
+/// Computes `count` lanes. `site` is the address of the scalar function, or unused; operand `n` is
+/// `n * STRIDE` bytes from `args` on.
 ///
 /// # Safety
-/// Operands and results have `count` elements of the dtypes that the function is for.
+/// Operands and results have `count` elements of the dtypes of the function.
 pub type Helper = unsafe extern "sysv64" fn(site: usize, args: *const u8, results: *mut u8, count: u64);
 
-/// The distance between operands.
+/// The distance between operands, in bytes.
 pub const STRIDE: usize = 64;
 /// The most operands.
 pub const MOST: usize = 2;
 
 unsafe fn one<A: Copy, R>(args: *const u8, results: *mut u8, count: u64, f: impl Fn(A) -> R) {
     for lane in 0..count as usize {
-        // SAFETY: the caller promises `count` operands and results; they need not be aligned.
+        // SAFETY: the caller promises `count` operands and results; the accesses need no alignment.
         unsafe { results.cast::<R>().add(lane).write_unaligned(f(args.cast::<A>().add(lane).read_unaligned())) };
     }
 }
 
 unsafe fn two<A: Copy, R>(args: *const u8, results: *mut u8, count: u64, f: impl Fn(A, A) -> R) {
     for lane in 0..count as usize {
-        // SAFETY: the caller promises `count` operands, the second ones so far on, and results; they need not be aligned.
+        // SAFETY: the caller promises `count` operands, the second ones `STRIDE` bytes further on, and
+        // results; the accesses need no alignment.
         unsafe {
             let a = args.cast::<A>().add(lane).read_unaligned();
             let b = args.add(STRIDE).cast::<A>().add(lane).read_unaligned();
@@ -37,7 +40,7 @@ macro_rules! math {
         unsafe extern "sysv64" fn $name(site: usize, args: *const u8, results: *mut u8, count: u64) {
             // SAFETY: the site is the address of a function of this type.
             let f = unsafe { std::mem::transmute::<usize, extern "C" fn($($arg: $ty),*) -> $ty>(site) };
-            // SAFETY: passed on.
+            // SAFETY: the caller's promises are those of `one` or `two`.
             unsafe { $which(args, results, count, |$($arg: $ty),*| f($($arg),*)) }
         }
     )*};
@@ -62,7 +65,7 @@ pub fn math(ptr: MathPtr) -> (Helper, usize) {
 macro_rules! helper {
     ($which:ident, |$($arg:ident: $ty:ty),*| $value:expr) => {{
         unsafe extern "sysv64" fn helper(_: usize, args: *const u8, results: *mut u8, count: u64) {
-            // SAFETY: passed on.
+            // SAFETY: the caller's promises are those of `one` or `two`.
             unsafe { $which(args, results, count, |$($arg: $ty),*| $value) }
         }
         Some(helper as Helper)
@@ -87,7 +90,7 @@ macro_rules! by_int {
     };
 }
 
-/// Integer division, which traps where the result is defined to be 0 or to wrap.
+/// Integer division. Division by 0 gives 0 and overflow wraps, where the machine instruction traps.
 pub fn binary(op: Binary, dtype: DType) -> Option<Helper> {
     match op {
         Binary::Quot => by_int!(dtype; |T| helper!(two, |x: T, y: T| if y == 0 { 0 } else { x.wrapping_div(y) })),
@@ -96,7 +99,7 @@ pub fn binary(op: Binary, dtype: DType) -> Option<Helper> {
     }
 }
 
-/// Bits counted.
+/// Bit counts.
 pub fn unary(op: Unary, dtype: DType) -> Option<Helper> {
     match op {
         Unary::PopCount => by_int!(dtype; |T| helper!(one, |x: T| x.count_ones() as T)),
@@ -105,7 +108,7 @@ pub fn unary(op: Unary, dtype: DType) -> Option<Helper> {
     }
 }
 
-/// Conversions between floats and wide integers; `as` saturates, with NaN to 0, and rounds to nearest.
+/// Conversions between floats and wide integers. `as` saturates, converts NaN to 0, and rounds to nearest.
 pub fn convert(from: DType, to: DType) -> Option<Helper> {
     macro_rules! to {
         ($from:ident) => {

@@ -1,8 +1,10 @@
-//! Rows, a lane each.
+//! Outer-loop vectorization of reductions: each lane is a row.
 //!
-//! Where a point of adjacent rows lies in adjacent elements, a vector has that point of as many rows as there are lanes, and totals come without anything being joined across
-//! lanes. Where any order does, the points of these rows follow one another in a loop. That they are combined in the order of a tree takes a few vectors that
-//! wait, which is done for short rows only; these seldom lie so by themselves: a schedule stages them so where that pays (`schedule/policy/row_lanes.rs`).
+//! If a point of adjacent rows is in adjacent elements, one vector holds that point of as many rows as there
+//! are lanes, and no totals have to be joined across lanes. If the reduction may be combined in any order, a
+//! loop combines the points of these rows one after the other. Tree order needs a few more live vectors and
+//! is supported for short rows only. Short rows seldom have this layout; a schedule packs them where that
+//! pays (`schedule/policy/row_lanes.rs`).
 
 use super::allocate::{Mode, Writer};
 use super::asm::{Label, Mem};
@@ -19,17 +21,19 @@ use super::select::fold::Accumulator;
 use crate::kernel::{Kernel, KernelError, Packing};
 use iced_x86::{Code, Register};
 
-/// The elements from a point of rows to the next one.
+/// The stride from a point of packed rows to the next one, in elements.
 pub const PITCH: usize = 128;
-/// Rows of more points would need more sets of accumulators than there are.
+/// In tree order, rows of more points would need more sets of accumulators than there are.
 const MOST_POINTS: usize = 16;
-/// Rows of more points take long enough by themselves.
+/// In any order, rows of more points are fast enough without packing.
 const MOST_POINTS_OF_ANY: u64 = 64;
-/// So many sets wait for one another at most, with the one that is new.
+/// The most sets of accumulators that are live at once, including the new one.
 const SETS: usize = 1 + MOST_POINTS.ilog2() as usize;
 
-/// How rows can be computed a lane each, if so many sets of accumulators do (then leaves have more lanes than these rows have points, each point one), and what points give is the same code then: a lane knows
-/// of its row nothing but its elements.
+/// The packing with which rows can be computed in tree order, one in each lane; `None` if this is not
+/// supported. It needs enough sets of accumulators. Then leaves have more lanes than these rows have points,
+/// so that each point is a lane of its own. The code of a point must be the same for all rows: a lane
+/// depends on its row only by the row's elements.
 pub fn packing(kernel: &Kernel, rows: &[Row], items: &Segment, (lanes, sets): (usize, usize)) -> Option<Packing> {
     let level = kernel.axes.checked_sub(2)?;
     let alike = |inst: &Inst| match inst {
@@ -45,13 +49,14 @@ pub fn packing(kernel: &Kernel, rows: &[Row], items: &Segment, (lanes, sets): (u
     (fits && items.insts.iter().all(|(inst, _)| alike(inst))).then_some(packing)
 }
 
-/// How rows had better lie where any order does, of so many accumulators; what a row takes otherwise is measured, on an AMD EPYC (Zen 4).
+/// The packing for rows in any order with this number of accumulators. The times of a row without packing
+/// are measured on an AMD EPYC (Zen 4).
 pub fn packing_of_any(accumulators: usize, lanes: usize) -> Packing {
     let row_nanos = if accumulators > 1 { 28.0 } else { 8.0 };
     Packing { pitch: PITCH as u64, points: MOST_POINTS_OF_ANY, rows: lanes as u64, row_nanos: Some(row_nanos) }
 }
 
-/// True if points of rows can follow one another where lanes are rows.
+/// True if lanes can be rows, with a loop over their points.
 pub fn may_lie_beside(rows: &[Row], accumulators: &[Accumulator]) -> bool {
     let mut moving = rows.iter().filter(|row| row.moves);
     moving.clone().all(|row| !row.pairs && !row.stored)
@@ -60,7 +65,8 @@ pub fn may_lie_beside(rows: &[Row], accumulators: &[Accumulator]) -> bool {
 }
 
 impl Writer<'_> {
-    /// Rows along a loop, and on to `done`, if they lie so and any order does; otherwise it goes on behind.
+    /// If the rows along a loop have this layout and any order is allowed, computes them and jumps to
+    /// `done`; else continues behind.
     pub fn rows_beside(
         &mut self,
         kernel: &Kernel,
@@ -90,7 +96,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Goes on behind if adjacent rows begin at adjacent elements, and else `otherwise`. Leaves the address of strides in RDX.
+    /// Continues behind if adjacent rows begin at adjacent elements, else jumps to `otherwise`. Leaves the
+    /// address of the strides in RDX.
     fn if_rows_begin_beside(&mut self, kernel: &Kernel, level: usize, otherwise: Label) {
         let rdx = Register::RDX;
         self.asm.load(rdx, Mem::frame(self.places.strides));
@@ -101,7 +108,8 @@ impl Writer<'_> {
         }
     }
 
-    /// All rows, as many at once as `REMAINING` says; `totals` leaves what they come to in the first accumulators, a lane each.
+    /// Computes all rows, `REMAINING` at a time. `totals` leaves the totals in the first set of
+    /// accumulators, one row in each lane.
     fn lanes_of_rows(
         &mut self,
         kernel: &Kernel,
@@ -120,7 +128,8 @@ impl Writer<'_> {
         })
     }
 
-    /// Rows along a loop, and on to `done`, if they are short and lie so; otherwise it goes on behind.
+    /// If the rows along a loop are short and have this layout, computes them in tree order and jumps to
+    /// `done`; else continues behind.
     pub fn rows_on_lanes(
         &mut self,
         kernel: &Kernel,
@@ -136,7 +145,7 @@ impl Writer<'_> {
         self.asm.ri(Code::Cmp_rm64_imm8, rcx, packing.rows as i32);
         self.asm.jump(Code::Jb_rel32_64, otherwise);
         self.if_rows_begin_beside(kernel, level, otherwise);
-        // The only point of a row has no next one.
+        // A row with a single point has no stride between points.
         let known = self.asm.label();
         self.asm.ri(Code::Cmp_rm64_imm8, LIMIT, 1);
         self.asm.jump(Code::Je_rel32_64, known);
@@ -157,8 +166,9 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Combines the points from one on, so many apart, as their tree does, to a set of accumulators; those after it are changed, too. There is such a
-    /// point; LIMIT has their number.
+    /// Combines the points `first`, `first + apart` and so on in tree order, onto set `set` of the
+    /// accumulators. Changes the sets after it as well. The first of these points exists; LIMIT is the
+    /// number of points.
     fn points_on_lanes(
         &mut self,
         (fold, batch): (&Folding, &Batch),

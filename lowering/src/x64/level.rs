@@ -1,10 +1,10 @@
-//! What is used of the processor: the best that it has, or less, where the environment variable `REWRIGHT_X64` says so. That is for
-//! looking at, measuring and testing what another processor would run.
+//! Instruction set levels: the best level of the processor, or a lower one that the environment variable
+//! `REWRIGHT_X64` selects. The variable serves to inspect, measure and test the code for other processors.
 
 use crate::kernel::KernelError;
 use std::sync::LazyLock;
 
-/// What is used of the processor.
+/// An instruction set level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// AVX2, FMA and BMI2: 16 registers of 256 bits.
@@ -13,24 +13,26 @@ pub enum Level {
     Avx512,
 }
 
-/// What `REWRIGHT_X64` allows: up to a level, or none; or that it says something else.
+/// The highest level that `REWRIGHT_X64` allows, `None` if it allows none, or an error if its value is
+/// unknown.
 type Allowed = Result<Option<Level>, String>;
 
 impl Level {
-    /// All levels.
+    /// All levels, the lowest first.
     pub const ALL: [Level; 2] = [Level::Avx2, Level::Avx512];
 
-    /// True if this processor has it, and `REWRIGHT_X64` allows it: `avx512`, `avx2` or `none`; all if it is not set.
+    /// True if this processor supports the level and `REWRIGHT_X64` allows it: `avx512`, `avx2` or `none`.
+    /// An unset variable allows all levels.
     pub fn is_available(self) -> bool {
         self.refusal().is_none()
     }
 
-    /// An error if `REWRIGHT_X64` says something else.
+    /// An error if `REWRIGHT_X64` has an unknown value.
     pub(crate) fn check_environment() -> Result<(), KernelError> {
         allowed().as_ref().map(|_| ()).map_err(|why| super::unavailable(why.clone()))
     }
 
-    /// Why it can't be used.
+    /// The reason why the level can't be used.
     pub(super) fn refusal(self) -> Option<String> {
         match allowed() {
             Err(why) => Some(why.clone()),
@@ -43,7 +45,7 @@ impl Level {
         }
     }
 
-    /// True if the processor has it.
+    /// True if the processor supports the level.
     fn is_there(self) -> bool {
         let avx2 =
             is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("bmi2");
@@ -65,7 +67,7 @@ impl Level {
         }
     }
 
-    /// Vector registers for values: all but the last one, which is free between instructions.
+    /// Vector registers for values: all but the last one, which is the scratch register.
     pub(super) fn values(self) -> usize {
         match self {
             Level::Avx2 => 15,
@@ -87,7 +89,7 @@ impl std::fmt::Display for Level {
     }
 }
 
-/// What the environment says, which is read once.
+/// The value of the environment variable, which is read once.
 fn allowed() -> &'static Allowed {
     static ALLOWED: LazyLock<Allowed> = LazyLock::new(|| parse(std::env::var_os("REWRIGHT_X64")));
     &ALLOWED

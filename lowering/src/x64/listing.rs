@@ -1,5 +1,5 @@
-//! Machine code as text, for people: loops and other targets of jumps have labels, and above what an instruction of the kernel became stands that
-//! instruction.
+//! Machine code as readable text. Loops and other jump targets have labels, and each instruction of the
+//! kernel stands above the code that it became.
 
 use crate::kernel::Kernel;
 use iced_x86::{
@@ -8,25 +8,26 @@ use iced_x86::{
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Code, and what is known of it.
+/// The code of a kernel, with its metadata.
 pub struct Listing<'a> {
-    /// The constants, and the code behind them.
+    /// The constants, followed by the code.
     pub bytes: &'a [u8],
-    /// Where the code begins, and where it is entered.
+    /// The offsets at which the code begins and is entered.
     pub start: usize,
     pub entry: usize,
-    /// Where the code of each instruction of the kernel begins; other numbers are of what has none.
+    /// The address at which the code of each instruction of the kernel begins. Code that belongs to no
+    /// instruction has a number out of range.
     pub marks: &'a [(u64, u32)],
     pub kernel: &'a Kernel,
 }
 
-/// The names of targets of jumps, and of constants.
+/// The names of jump targets and constants.
 #[derive(Clone)]
 struct Names(BTreeMap<u64, String>);
 
 impl SymbolResolver for Names {
     fn symbol(&mut self, inst: &Instruction, _: u32, _: Option<u32>, address: u64, _: u32) -> Option<SymbolResult<'_>> {
-        // Other numbers, such as distances in the frame, are no addresses.
+        // Other numbers, such as frame offsets, are not addresses.
         let name = self.0.get(&address).filter(|_| is_jump(inst) || inst.is_ip_rel_memory_operand())?;
         Some(SymbolResult::with_str(address, name))
     }
@@ -67,7 +68,7 @@ impl Listing<'_> {
         while decoder.can_decode() {
             let inst = decoder.decode();
             insts.push(inst);
-            // After the entry's jump nothing follows but the rest of the page.
+            // Only the rest of the page follows the entry's jump.
             if inst.ip() >= self.entry as u64 && inst.code() == Code::Jmp_rel32_64 {
                 break;
             }
@@ -75,14 +76,15 @@ impl Listing<'_> {
         insts
     }
 
-    /// What is jumped to, back from below as a loop, and the constants that are read.
+    /// The names of jump targets, `loop` for those with a backward jump, and of the constants that are read.
     fn names(&self, insts: &[Instruction]) -> Names {
         let jumps = || insts.iter().filter(|inst| is_jump(inst));
         let mut names: BTreeMap<u64, String> = jumps().map(|jump| (jump.near_branch_target(), String::new())).collect();
         let end = insts.iter().find(|inst| inst.code() == Code::Retnq).map_or(self.entry as u64, Instruction::ip);
         let (mut loops, mut others) = (0, 0);
         for (target, name) in &mut names {
-            // The entry is at the end, and jumps back to the beginning, as what is behind the function does to where it came from.
+            // Backward jumps of the entry, which is at the end, and of cold code after the function are no
+            // loops.
             let back = jumps().any(|jump| (*target..end).contains(&jump.ip()) && jump.near_branch_target() == *target);
             let (kind, count) = if back { ("loop", &mut loops) } else { ("L", &mut others) };
             *count += 1;
@@ -96,7 +98,7 @@ impl Listing<'_> {
         Names(names)
     }
 
-    /// The constants that have names, as the integer and the floats that they could be.
+    /// The named constants, as the integer and the float of their bits.
     fn constants(&self, insts: &[Instruction], names: &Names) -> String {
         let mut text = String::new();
         for (&at, name) in names.0.range(..self.start as u64) {

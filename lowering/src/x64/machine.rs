@@ -1,4 +1,4 @@
-//! The machine code of a kernel before registers are chosen: instructions over virtual registers, in straight lines.
+//! The machine IR of a kernel before register allocation: straight-line instructions on virtual registers.
 
 use super::codes::Form;
 use super::multiply_add::MultiplyAdd;
@@ -17,7 +17,7 @@ pub enum Width {
 }
 
 impl Width {
-    /// The narrowest register that holds so many bytes.
+    /// The narrowest register that holds this number of bytes.
     pub fn of(bytes: usize) -> Width {
         match bytes {
             0..=16 => Width::X,
@@ -35,7 +35,7 @@ impl Width {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct V(pub u32);
 
-/// What kind of register a value needs.
+/// The register class of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// A vector register.
@@ -44,37 +44,37 @@ pub enum Class {
     Mask,
 }
 
-/// Where a value can be had from, besides the instruction that computes it.
+/// The source of a value that no instruction of the segment computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Nowhere.
+    /// None: an instruction computes the value.
     Computed,
-    /// A constant: so far into the constant pool. `element` is the size of the element there that all lanes repeat, or 0 if all lanes are
-    /// there.
+    /// A constant, by its offset in the constant pool. `element` is the size of the element there that is
+    /// broadcast to all lanes, or 0 if all lanes are there.
     Pool { offset: u32, element: u8 },
-    /// A value of a loop further outside: its place in the frame.
+    /// A value of an outer loop, by its frame offset.
     Home(u32),
-    /// What the segment is given: the n-th place of its [`Binding`](super::allocate::Binding).
+    /// An input of the segment: the n-th one of its [`Binding`](super::binding::Binding).
     Input(u32),
 }
 
-/// What is known of a virtual register.
+/// The properties of a virtual register.
 #[derive(Clone, Copy, Debug)]
 pub struct Info {
     pub class: Class,
     pub origin: Origin,
-    /// Where in the frame to put it as soon as it is computed, for loops further inside.
+    /// The frame offset at which the value is stored as soon as it is computed, for inner loops.
     pub home: Option<u32>,
 }
 
-/// What an instruction's destination overwrites.
+/// The operand that an instruction's destination overwrites.
 #[derive(Clone, Copy, Debug)]
 pub enum Over {
-    /// Nothing: it is a register by itself.
+    /// None: the destination is a separate register.
     Nothing,
     /// The first source.
     First,
-    /// Any of the sources, for there is a form for each.
+    /// Any of the sources; there is a form for each.
     Any(&'static MultiplyAdd),
 }
 
@@ -86,20 +86,21 @@ pub struct Op {
     pub dst: V,
     /// In the order of the instruction.
     pub srcs: SmallVec<[V; 3]>,
-    /// After the last source: the row's elements in memory.
+    /// A memory operand after the last source: the elements of this row.
     pub row: Option<u32>,
     pub imm: Option<u8>,
-    /// What the destination overwrites.
+    /// The operand that the destination overwrites.
     pub over: Over,
-    /// True if the last source may be in memory.
+    /// True if the last source may be a memory operand.
     pub folds: bool,
-    /// True if all registers are taken at the width of the instruction, and not at that of their values.
+    /// True if all registers have the width of the instruction instead of the widths of their values.
     pub same_width: bool,
-    /// Lanes that are not in this mask are zero, or, of instructions that choose by mask, the first source's.
+    /// The mask, and whether it zeroes the lanes outside of it. Otherwise these lanes keep the overwritten
+    /// operand, or in blends take the first source.
     pub mask: Option<(V, bool)>,
 }
 
-/// What is the same in all lanes.
+/// A value that is equal in all lanes.
 #[derive(Clone, Copy, Debug)]
 pub enum Uniform {
     /// A parameter.
@@ -110,43 +111,47 @@ pub enum Uniform {
     Counter(u32),
 }
 
-/// An instruction; some become several of the machine's.
+/// An instruction; some become several machine instructions.
 #[derive(Clone, Debug)]
 pub enum Inst {
-    /// See there.
+    /// A vector or mask instruction.
     Op(Op),
-    /// The elements of a row at the points of the group; of a row of pairs one half of them, 0 or 1, each as many floats as there are lanes.
+    /// Loads the elements of a row at the points of the group. For a row of pairs it loads one half of them,
+    /// 0 or 1, each with as many floats as there are lanes.
     Load { row: u32, half: usize, dst: V },
-    /// Writes the elements of a row at the points of the group, or one half of them.
+    /// Stores the elements of a row at the points of the group, or one half of them.
     Store { row: u32, half: usize, src: V },
-    /// One element in all lanes.
+    /// Broadcasts one element to all lanes.
     Broadcast { from: Uniform, size: usize, dst: V },
-    /// The index of the group's first point along the innermost axis, in all lanes.
+    /// Broadcasts the index of the group's first point along the innermost axis.
     First { dst: V },
-    /// Calls a function for each lane, or for the first one if all are the same.
+    /// Calls a function for each lane, or once if all lanes are equal.
     Call(Call),
-    /// Of each eight bytes the sum, in a lane of 8 bytes; of the last points of a row those that there are. `zero` is 0 in all lanes.
+    /// Sums each eight bytes to a lane of 8 bytes; in a masked group, those of the points that exist. `zero`
+    /// is 0 in all lanes.
     SumBytes { src: V, zero: V, dst: V },
-    /// Puts a value of lanes of so many bytes, or a mask, to the n-th place that the segment is told to. All lanes of size 0 are of points.
+    /// Moves a value with lanes of `size` bytes, or a mask, to the n-th output of the segment. Size 0
+    /// exempts the output from merging under the mask: none of its lanes belongs to a single point.
     Output { number: u32, src: V, size: usize },
 }
 
 /// A call of a [`Helper`](super::helpers::Helper).
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// Its address.
+    /// The address of the helper.
     pub helper: usize,
-    /// What it is given besides operands.
+    /// The argument that it is given besides operands.
     pub site: usize,
     pub args: SmallVec<[V; 2]>,
-    /// Where the call is for some lanes only.
+    /// The guard of a call for some lanes only.
     pub unless: Option<Unless>,
     pub dst: V,
     /// Bytes of an element of the result.
     pub size: usize,
 }
 
-/// Of a call for some lanes: bits or lanes, those that are set being called for, and the result in the other ones.
+/// The guard of a call for some lanes: bits or flags that are set in the lanes of the call, and the result
+/// in the other lanes.
 #[derive(Clone, Copy, Debug)]
 pub struct Unless {
     pub guard: V,
@@ -154,44 +159,44 @@ pub struct Unless {
 }
 
 impl Call {
-    /// What it reads.
+    /// The registers that the call reads.
     pub fn uses(&self) -> SmallVec<[V; 4]> {
         let unless = self.unless.iter().flat_map(|unless| [unless.guard, unless.otherwise]);
         self.args.iter().copied().chain(unless).collect()
     }
 }
 
-/// Straight-line code: what one level of a kernel computes.
+/// Straight-line code: the computation of one level of a kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Segment {
-    /// The instructions, each with the number of the kernel's instruction that it belongs to.
+    /// The instructions, each with the number of the kernel's instruction that it implements.
     pub insts: Vec<(Inst, u32)>,
     /// The virtual registers.
     pub infos: Vec<Info>,
 }
 
 impl Segment {
-    /// Another virtual register.
+    /// Makes a virtual register.
     pub fn fresh(&mut self, class: Class, origin: Origin) -> V {
         self.infos.push(Info { class, origin, home: None });
         V(self.infos.len() as u32 - 1)
     }
-    /// What is known of a virtual register.
+    /// The properties of a virtual register.
     pub fn info(&self, v: V) -> &Info {
         &self.infos[v.0 as usize]
     }
-    /// True if some instruction calls out of the code.
+    /// True if an instruction calls a function.
     pub fn calls(&self) -> bool {
         self.insts.iter().any(|(inst, _)| matches!(inst, Inst::Call(_)))
     }
-    /// True if some instruction leaves no register as it was.
+    /// True if an instruction clobbers all registers.
     pub fn clobbers(&self) -> bool {
         self.insts.iter().any(|(inst, _)| matches!(inst, Inst::Call(Call { unless: None, .. })))
     }
 }
 
 impl Inst {
-    /// What it reads.
+    /// The registers that the instruction reads.
     pub fn uses(&self) -> SmallVec<[V; 4]> {
         match self {
             Inst::Op(op) => op.srcs.iter().copied().chain(op.mask.map(|(mask, _)| mask)).collect(),
@@ -201,7 +206,7 @@ impl Inst {
             Inst::Load { .. } | Inst::Broadcast { .. } | Inst::First { .. } => SmallVec::new(),
         }
     }
-    /// The same with other values.
+    /// The instruction with renamed registers.
     pub fn renamed(&self, name: impl Fn(V) -> V) -> Inst {
         let mut inst = self.clone();
         match &mut inst {
@@ -223,7 +228,7 @@ impl Inst {
         }
         inst
     }
-    /// What it computes.
+    /// The register that the instruction defines.
     pub fn def(&self) -> Option<V> {
         match self {
             Inst::Op(op) => Some(op.dst),

@@ -1,7 +1,8 @@
-//! The masks of the last points of a row, which are at most one group: of AVX-512 bits, of AVX2 lanes.
+//! Tail masks: the masks for the last points of a row, which are at most one group. They are mask bits with
+//! AVX-512 and flags in lanes with AVX2.
 //!
-//! A group's pairs of floats are two vectors in memory: where so many points are left, twice as many floats are, and what the first vector has no
-//! room for is in the second one.
+//! Pairs of floats of a group are two vectors in memory: `n` remaining points are `2 * n` floats, of which
+//! those that do not fit into the first vector are in the second one.
 
 use super::allocate::Writer;
 use super::asm::{Mem, Operand};
@@ -14,37 +15,37 @@ use super::rows::TAIL;
 use super::select::Row;
 use iced_x86::{Code, Register};
 
-/// Where in the frame the masks of last points are, with AVX-512.
+/// The frame offsets of the tail masks, with AVX-512.
 #[derive(Clone, Copy)]
 pub struct Masks {
-    /// A bit for each point.
+    /// One bit for each point.
     pub points: u32,
-    /// A bit for each float of both halves of pairs.
+    /// One bit for each float of either half of pairs.
     pub halves: [u32; 2],
 }
 
 impl Masks {
-    /// Room for them.
+    /// Allocates the masks.
     pub fn new(frame: &mut Frame) -> Masks {
         Masks { points: frame.place(8), halves: [(); 2].map(|()| frame.place(8)) }
     }
 }
 
-/// Lanes that are -1 for last points, with AVX2.
+/// Flags that are -1 in the lanes of the last points, with AVX2.
 #[derive(Clone, Copy)]
 pub struct Flags {
     /// Bytes of a lane.
     pub lane: usize,
-    /// Of which half of pairs, if not of points.
+    /// The half of pairs, or `None` for points.
     pub half: Option<usize>,
-    /// Where they are in the frame.
+    /// The frame offset of the flags.
     pub at: u32,
-    /// Where the numbers of the lanes are in the constant pool.
+    /// The offset of the lane numbers in the constant pool.
     numbers: u32,
 }
 
 impl Flags {
-    /// Those that rows, and elements of these sizes between stages, need.
+    /// The flags that the rows, and the rows between stages with these element sizes, need.
     pub fn new((rows, between): (&[Row], &[usize]), frame: &mut Frame, pool: &mut Pool) -> Vec<Flags> {
         let mut all = Vec::new();
         for lane in [4, 8] {
@@ -64,7 +65,7 @@ impl Flags {
 }
 
 impl Writer<'_> {
-    /// The masks of the next points, `REMAINING` of them. Changes RAX.
+    /// Makes the masks of the next `REMAINING` points. Changes RAX.
     pub(super) fn mask(&mut self) {
         self.asm.store(Mem::frame(self.places.remaining), REMAINING);
         if self.evex() {
@@ -75,7 +76,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The masks of `REMAINING` points, with AVX-512; RAX has that of points, too.
+    /// Stores the masks of `REMAINING` points, with AVX-512. Leaves the mask of points in RAX.
     pub(super) fn write_masks(&mut self, masks: Masks) {
         let (rax, rcx) = (Register::RAX, REMAINING);
         let all = |w: &mut Self| {
@@ -94,13 +95,13 @@ impl Writer<'_> {
         self.asm.store(Mem::frame(masks.points), rax);
     }
 
-    /// The mask there is `TAIL` from here on.
+    /// Loads `TAIL` with the mask at a frame offset.
     pub(super) fn load_mask(&mut self, at: u32) {
         let operands = [Operand::Reg(TAIL), Operand::Mem(Mem::frame(at))];
         self.asm.vector(Code::VEX_Kmovq_kr_km64, &operands, None);
     }
 
-    /// The masks of `REMAINING` points, with AVX2. Changes RAX.
+    /// Stores the masks of `REMAINING` points, with AVX2. Changes RAX.
     fn write_flags(&mut self) {
         let rax = Register::RAX;
         let (low, flags) = (self.scratch(Width::X), self.scratch(Width::Y));
