@@ -1,4 +1,4 @@
-//! Memory that holds code: written first, then read and executed, never both.
+//! Memory for code: writable first, then readable and executable, never both.
 
 use memmap2::{Mmap, MmapMut};
 use std::io;
@@ -9,13 +9,13 @@ pub struct CodeMemory {
 }
 
 impl CodeMemory {
-    /// Pages of their own with these bytes, executable and not writable.
+    /// New pages with these bytes, executable and not writable.
     pub fn new(bytes: &[u8]) -> io::Result<CodeMemory> {
         let mut map = MmapMut::map_anon(bytes.len().max(1))?;
         map[..bytes.len()].copy_from_slice(bytes);
         Ok(CodeMemory { map: map.make_exec()? })
     }
-    /// What is in them.
+    /// The bytes of the pages.
     pub fn bytes(&self) -> &[u8] {
         &self.map
     }

@@ -1,21 +1,27 @@
-//! The code generator `x64`: kernels to machine code of x86-64 processors with AVX2 or AVX-512, with its own choice of instructions and
-//! registers; only their encoding is that of [`iced_x86`].
+//! The code generator `x64`: translates kernels to machine code of x86-64 processors with AVX2 or AVX-512.
+//! It has its own instruction selection and register allocation; [`iced_x86`] encodes the instructions.
 //!
-//! A kernel becomes one function of one argument, the [`KernelArgs`](crate::KernelArgs). The points of the innermost loop are computed in
-//! *groups*, one point a lane, and every value is in one register: as many lanes as the widest dtype allows, so that narrower ones fill only a part of theirs
-//! (`schedule.rs`). What an outer level computes is the same code, with all lanes equal.
+//! A kernel becomes one function with one argument, the [`KernelArgs`](crate::KernelArgs). The points of the
+//! innermost loop are computed in *groups*, one point in each lane. Every value is one register. The number
+//! of lanes is that of the widest dtype, so that narrower values fill a part of their registers
+//! (`schedule.rs`). A *round* is an unrolled iteration of the loop, with several groups. A *row* is one
+//! execution of the innermost loop, or the elements of a buffer that it accesses. Outer levels use the same
+//! code with all lanes equal.
 //!
-//! 1. `select` makes straight-line code over virtual registers (`machine`) of each level, once; that of the innermost one is in `stages`, where it is long (`cuts` says which), and
-//!    `depth_first`, where that needs fewer registers.
-//! 2. `nest` writes the loops and `row_loop` the innermost one: rounds of several groups, which `together` says how many of take turns, then groups under a mask for
-//!    what remains; `pieces` says
-//!    how many points they are run on at once, and `ahead` what they ask memory for early. Rows
-//!    whose elements are not adjacent are copied to the frame in pieces and back, so that the code of groups knows adjacent elements only. Complex
-//!    ones are pairs of floats in memory, and their parts two vectors in registers (`select/pairs`).
-//! 3. `allocate` writes a segment, choosing registers as it goes; `prepared` says when each value is used.
+//! 1. `select` translates each level once, to straight-line code on virtual registers (`machine`). It splits
+//!    a long innermost level into stages (`stages`, at the places that `cuts` finds), and reorders it where
+//!    that lowers register pressure (`depth_first`).
+//! 2. `nest` writes the loops, and `row_loop` the innermost one: rounds of several groups, some of them
+//!    interleaved (`together`), then masked groups for the remaining points. `pieces` decides how many
+//!    points are computed at once, and `ahead` adds software prefetching. Rows whose elements are not
+//!    adjacent are copied to the frame in pieces and back, so that groups access contiguous elements only.
+//!    Complex elements are pairs of floats in memory, and two vectors in registers (`select/pairs`).
+//! 3. `allocate` writes a segment and allocates registers in the same pass, by the uses that `prepared`
+//!    collects.
 //!
-//! A kernel with a [`Reference`](crate::kernel::KOp::Reference) is refused. Rows that a [`Fold`](crate::kernel::Fold) combines have loops of
-//! their own (`fold`), of which the accumulators are registers (`binding`).
+//! Kernels with a [`Reference`](crate::kernel::KOp::Reference) are refused. Rows that a
+//! [`Fold`](crate::kernel::Fold) combines have loops of their own (`fold`), with accumulators in registers
+//! (`binding`).
 //!
 //! A kernel with [`Steps`](crate::kernel::Steps) runs the steps of several vectors of points at once, with
 //! their carried values in registers (`steps`).
@@ -69,7 +75,7 @@ pub struct X64 {
 }
 
 impl X64 {
-    /// For the best level of the processor that this runs on.
+    /// For the best level of the present processor.
     pub fn new() -> Result<X64, KernelError> {
         let mut best = X64::at(Level::ALL[0])?;
         for level in Level::ALL.into_iter().filter(|level| level.is_available()) {
@@ -78,7 +84,7 @@ impl X64 {
         Ok(best)
     }
 
-    /// For a level, which the processor must have, and `REWRIGHT_X64` allow.
+    /// For a level, which the processor must support and `REWRIGHT_X64` allow.
     pub fn at(level: Level) -> Result<X64, KernelError> {
         match level.refusal() {
             None => Ok(X64 { level }),
@@ -108,12 +114,12 @@ impl CodeGen for X64 {
     }
 }
 
-/// A refusal of this code generator.
+/// The error for unsupported kernels.
 fn unsupported(message: impl std::fmt::Display) -> KernelError {
     KernelError::Unsupported { codegen: "x64", message: message.to_string() }
 }
 
-/// Why it can't be had.
+/// The error if the code generator can't be used on this processor.
 fn unavailable(message: String) -> KernelError {
     KernelError::Unavailable { codegen: "x64", message }
 }

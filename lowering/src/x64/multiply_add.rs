@@ -1,7 +1,7 @@
-//! Fused multiplication and addition.
+//! Fused multiply-add.
 //!
-//! The instruction overwrites one of its operands, and one may be in memory. It has an encoding for each choice: the operand that nothing else
-//! needs any more is overwritten, and nothing is copied, wherever there is one.
+//! The instruction overwrites one of its operands, and one may be in memory. It has an encoding for each
+//! choice. An operand that dies here is overwritten, so that a copy is needed only if there is none.
 
 use super::allocate::{File, Writer, vector_register};
 use super::asm::{Mem, Operand};
@@ -11,8 +11,8 @@ use super::unsupported;
 use crate::kernel::KernelError;
 use smallvec::SmallVec;
 
-/// `a * b + c` with signs: what is overwritten and then what may be in memory are the first factor and the second one, the first factor and the
-/// addend, and the addend and the second factor.
+/// `a * b + c` with signs. The three encodings overwrite the first factor, the first factor, and the addend;
+/// their memory operand is the second factor, the addend, and a factor.
 #[derive(Debug)]
 pub struct MultiplyAdd {
     /// `first = first * third + second`.
@@ -69,7 +69,7 @@ multiply_adds! {
 }
 
 impl MultiplyAdd {
-    /// The form for lanes of 4 or 8 bytes: of the product, or its negation, and the addend, or its negation.
+    /// The form for lanes of 4 or 8 bytes, with the product or its negation, and the addend or its negation.
     pub fn signed(size: usize, minus_product: bool, minus_addend: bool) -> &'static MultiplyAdd {
         match (size, minus_product, minus_addend) {
             (4, false, false) => &MADD_PS,
@@ -88,24 +88,24 @@ impl MultiplyAdd {
         &self.by213
     }
 
-    /// The bytes of an element that a memory operand may repeat.
+    /// The bytes of the element that a memory operand can broadcast.
     pub fn broadcast(&self) -> u8 {
         self.by213.broadcast
     }
 }
 
-/// Where the operands are: two factors and an addend.
+/// The locations of the operands: two factors and an addend.
 struct Operands {
-    /// By their numbers.
+    /// The registers, by operand.
     registers: [Option<u8>; 3],
-    /// The one that is in memory.
+    /// The operand in memory.
     memory: Option<(usize, Mem)>,
-    /// Those in registers that nothing else needs.
+    /// Operands in registers that may be overwritten.
     free: SmallVec<[usize; 3]>,
 }
 
 impl Writer<'_> {
-    /// Writes a multiplication and addition.
+    /// Writes a multiply-add.
     pub(super) fn multiply_add(
         &mut self,
         file: &mut File<'_>,
@@ -114,7 +114,7 @@ impl Writer<'_> {
     ) -> Result<(), KernelError> {
         let mut busy = 0;
         let mut at = self.multiply_add_operands(file, op, forms, &mut busy)?;
-        // Its place in the frame is free after this instruction, but not before.
+        // The spill slot of an operand becomes free after this instruction, not before.
         let origins: SmallVec<[_; 3]> = op.srcs.iter().map(|&v| file.origin(v)).collect();
         self.used(file, &op.srcs);
         let target = file.target(op.dst);
@@ -133,7 +133,7 @@ impl Writer<'_> {
         let to = vector_register(op.width, number);
         let over = match (over, at.memory) {
             (Some(over), _) => over,
-            // What is in memory is loaded to be overwritten.
+            // The operand in memory is loaded, to be overwritten.
             (None, Some((n, _))) => {
                 self.load_origin(origins[n], file.class(op.srcs[n]), to)?;
                 at.memory = None;
@@ -151,7 +151,7 @@ impl Writer<'_> {
         self.defined(file, op.dst)
     }
 
-    /// Finds the operands; all but one are put to registers.
+    /// Locates the operands; loads all but one into registers.
     fn multiply_add_operands(
         &mut self,
         file: &mut File<'_>,
@@ -174,7 +174,7 @@ impl Writer<'_> {
             if file.dies(v, times(v)) {
                 operands.free.insert(0, n);
             } else if elsewhere && times(v) == 1 {
-                // What was loaded for this is in memory still.
+                // An operand that was loaded for this instruction still has its copy in memory.
                 operands.free.push(n);
             }
         }
@@ -194,7 +194,7 @@ impl Writer<'_> {
             (None, None) => Err(unsupported("an operand that is nowhere")),
         };
         let in_memory = at.memory.map(|(n, _)| n);
-        // The factor that is not overwritten, or of two the one that is in a register.
+        // Finds the form and the order of operands; the last one may be in memory.
         let (form, order) = match over {
             2 if in_memory == Some(0) => (&forms.by231, [2, 1, 0]),
             2 => (&forms.by231, [2, 0, 1]),

@@ -1,4 +1,4 @@
-//! The function of a kernel: what is found out once a call, and the loops around the innermost one.
+//! The function of a kernel: prologue, setup for each call, and the loops around the innermost one.
 
 use super::allocate::{Mode, Writer};
 use super::asm::{Label, Mem};
@@ -17,41 +17,43 @@ use crate::kernel::{Kernel, KernelArgs, KernelError, Part};
 use iced_x86::{Code, Register};
 use std::mem::offset_of;
 
-/// A frame above this size is refused.
+/// Kernels with greater frames are refused.
 const MOST_FRAME: u32 = 1 << 20;
-/// The distance at which the stack is touched, in order, so that no guard page is stepped over.
+/// The prologue touches the stack at this distance, in order, so that it does not skip a guard page.
 const PAGE: i32 = 4096;
 
-/// Where in the frame things are.
+/// Frame offsets, and the registers of base addresses.
 pub struct Places {
-    /// Addresses that the call was given.
+    /// Addresses from the arguments.
     pub strides: u32,
     pub params: u32,
     /// For each axis its extent, and the index of the current point.
     pub extents: Vec<u32>,
     pub counters: Vec<u32>,
-    /// For each row the address of its element at the current point of the outer loops.
+    /// For each row, the address of its element at the current point of the outer loops.
     pub pointers: Vec<u32>,
-    /// For each row the distance of its elements along the innermost axis, and whether it has to be copied.
+    /// For each row, the stride along the innermost axis, and whether its elements are copied.
     pub steps: Vec<u32>,
     pub copied: Vec<u32>,
-    /// For each row the address of the elements of the piece that is computed, and the register that has it, too.
+    /// For each row, the address of the elements of the present piece, and the register that also holds it.
     pub base_words: Vec<u32>,
     pub bases: Vec<Option<Register>>,
-    /// True if the index is a part of the addresses of elements; else it is in the bases.
+    /// True if the addresses of elements include the index; else the bases are advanced instead.
     pub indexed: bool,
     /// For each row, whether addresses of its elements in steps include [`OFFSET`](super::steps::OFFSET).
     pub shifted: Vec<bool>,
-    /// For each row a place for copies of the elements of a piece.
+    /// For each row, the area for copies of a piece's elements.
     pub copies: Vec<u32>,
-    /// For each place between stages its elements in the frame, and the bytes of one.
+    /// For each row between stages, the offset of its elements in the frame, and the bytes of one.
     pub between: Vec<(u32, usize)>,
-    /// The most points of a piece where rows are copied or there are stages, and in this call.
+    /// The sizes of pieces, and the most points of a piece in this call.
     pub pieces: Pieces,
     pub most: u32,
-    /// Not 0 if rows are one piece each, and none is copied: then nothing changes where a piece begins, and how many points it has.
+    /// Nonzero if each row is one piece, and none is copied. Then the start and the number of points of a
+    /// piece do not change.
     pub at_once: u32,
-    /// The first point of the piece, and the number of its points. Rows that are trees are one piece from 0 on: there the index goes on from leaf to leaf.
+    /// The first point of the piece, and the number of its points. Rows with tree order are one piece that
+    /// begins at 0; their index continues from leaf to leaf.
     pub start: u32,
     pub count: u32,
     /// The number of points of a masked group, and its masks.
@@ -59,16 +61,16 @@ pub struct Places {
     pub tail: Masks,
     /// The masks with AVX2.
     pub flags: Vec<Flags>,
-    /// Elements of 1 or 2 bytes of a masked group.
+    /// An area for the elements of 1 or 2 bytes of a masked group.
     pub small: u32,
-    /// What helpers are given, and what they give.
+    /// The operands of helpers, and their results.
     pub args: u32,
     pub result: u32,
 }
 
 impl Places {
-    /// For a kernel, its rows, and the sizes of values between stages. `calls` says whether its innermost
-    /// loop calls functions.
+    /// Allocates the frame of a kernel with these rows and these element sizes of rows between stages.
+    /// `calls` says whether its innermost loop calls functions.
     pub fn new(
         kernel: &Kernel,
         (rows, between): (&[Row], &[usize]),
@@ -79,7 +81,7 @@ impl Places {
     ) -> Places {
         let vector = schedule.level.register_bytes();
         let elements = |frame: &mut Frame, bytes: usize| frame.place(bytes.max(64));
-        // Steps compute points one by one instead.
+        // Kernels with steps compute the points one by one instead.
         let is_copied = |row: &Row| row.moves && kernel.steps.is_none();
         let flags = match schedule.level.is_evex() {
             true => Vec::new(),
@@ -117,13 +119,13 @@ impl Places {
     }
 }
 
-/// Assigns base registers to rows, while registers last: to the rows that move along the vector axis, or with
-/// steps to those that move from step to step. With calls, only registers that calls preserve.
+/// Assigns base registers to rows, while registers last: to the rows that move along the vector axis, or
+/// with steps to those that move from step to step. With calls, only callee-saved registers are used.
 fn base_registers(kernel: &Kernel, rows: &[Row], calls: bool, evex: bool) -> Vec<Option<Register>> {
     use Register::{R8, R9, R10, R11, R13, R14, R15, RBX, RDI, RSI};
     let kept = [R13, R14, R15];
     let others = [RSI, RDI, R8, R9, R10].into_iter().filter(|_| !calls);
-    // Those of the index. With AVX2, elements of a few bytes are copied by way of R11.
+    // With steps, the registers of the index are free. With AVX2, copies of small elements use R11.
     let steps = kernel.steps.is_some();
     let index = [(RBX, steps), (R11, steps && evex && !calls)].into_iter().filter(|(_, free)| *free);
     let mut free = others.chain(kept).chain(index.map(|(register, _)| register));
@@ -134,23 +136,24 @@ fn base_registers(kernel: &Kernel, rows: &[Row], calls: bool, evex: bool) -> Vec
     rows.iter().map(|row| if moves(row) { free.next() } else { None }).collect()
 }
 
-/// The registers that a function leaves as they were, besides RBP.
+/// The callee-saved registers, besides RBP.
 const KEPT: [Register; 5] = [Register::RBX, Register::R12, Register::R13, Register::R14, Register::R15];
 
 impl Writer<'_> {
-    /// Writes the function; gives the address of its entry.
+    /// Writes the function; returns the address of its entry.
     pub fn kernel(
         &mut self,
         kernel: &Kernel,
         levels: &[Prepared],
         (folding, stepping): (Option<&Folding>, Option<&Stepping>),
     ) -> Result<u64, KernelError> {
-        // The size of the frame is known when all else is written: the entry is at the end.
+        // The size of the frame is known only after the body, so the entry is at the end.
         let (body, exit) = (self.asm.bound(), self.asm.label());
         self.arguments(kernel, exit);
         self.level(kernel, (levels, folding, stepping), 0)?;
         if self.schedule.streams {
-            // Streaming stores are ordered with nothing else: who is told that the call has ended must find what they wrote.
+            // Streaming stores are weakly ordered. The fence makes them visible before the end of the call
+            // is signaled to other threads.
             self.asm.plain(Code::Sfence);
         }
         self.asm.bind(exit);
@@ -188,12 +191,13 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Puts what the call was given into the frame; `RDI` has its address.
+    /// Copies the arguments to the frame. `RDI` is their address.
     fn arguments(&mut self, kernel: &Kernel, exit: Label) {
         let args = Register::RDI;
         let field = |offset: usize| Mem::at(args, offset as i64);
         let (rax, rcx, rdx) = (Register::RAX, Register::RCX, Register::RDX);
-        // Where an extent is 0 nothing runs, not even what is outside of that loop: its operands need not exist.
+        // If the extent of an axis other than the steps' is 0, nothing runs, not even the levels outside of
+        // that loop: their operands need not exist.
         self.asm.load(rcx, field(offset_of!(KernelArgs, extents)));
         for axis in 0..kernel.axes {
             self.asm.load(rax, Mem::at(rcx, 8 * axis as i64));
@@ -218,7 +222,8 @@ impl Writer<'_> {
         self.steps(kernel);
     }
 
-    /// Finds out which rows have to be copied: those whose elements are not adjacent, but for single ones. `RDX` has the strides.
+    /// Finds the rows to be copied: those whose elements are not adjacent, unless the row has only one.
+    /// `RDX` is the address of the strides.
     fn steps(&mut self, kernel: &Kernel) {
         let (rax, rcx, r8, r9) = (Register::RAX, Register::RCX, Register::R8, Register::R9);
         let Some(inner) = kernel.vector_axis() else {
@@ -229,7 +234,7 @@ impl Writer<'_> {
             self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(self.places.most), 1);
             return;
         };
-        // R9: all points, or those of a piece.
+        // R9: the most points of a piece.
         self.asm.load(r8, Mem::frame(self.places.extents[inner]));
         if self.schedule.stages > 1 {
             self.asm.constant(r9, self.places.pieces.points as u64);
@@ -269,7 +274,7 @@ impl Writer<'_> {
         self.asm.store(Mem::frame(self.places.count), r8);
     }
 
-    /// A level's instructions and the loop inside of it.
+    /// Writes a level's instructions and the loop inside of it.
     fn level(
         &mut self,
         kernel: &Kernel,
@@ -314,7 +319,7 @@ impl Writer<'_> {
         self.asm.rm(Code::Cmp_r64_rm64, rax, extent);
         self.asm.jump(Code::Jb_rel32_64, again);
         self.asm.bind(done);
-        // Back to the first element.
+        // Moves the pointers back to the first element.
         for (n, row) in self.rows.iter().enumerate() {
             if kernel.buffers[row.buffer as usize].varies[level] {
                 self.asm.load(rax, Mem::frame(self.places.strides));
@@ -329,7 +334,7 @@ impl Writer<'_> {
     }
 }
 
-/// Where a stride is in those that a call is given.
+/// The offset of a stride in the array of strides of a call.
 pub fn stride_offset(kernel: &Kernel, buffer: u32, axis: usize) -> i64 {
     8 * (buffer as i64 * kernel.axes as i64 + axis as i64)
 }

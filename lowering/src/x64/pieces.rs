@@ -1,29 +1,36 @@
-//! How many points of a row are computed at once, where rows are copied to the frame or the innermost loop is in stages.
+//! Strip-mining: the number of points that are computed at once, if rows are copied to the frame or the
+//! innermost loop has several stages.
 //!
-//! Pieces are so short that the first-level cache holds all their elements, while the first stages ask for those of the next piece. Of many operands
-//! that would be a few points, and a piece begins each loop and each row anew. Where it would be too short there are long ones: only what goes
-//! between stages stays in the first-level cache, and nothing is asked for, since the next piece has no room there. That is the faster way as long as
-//! elements are in some cache, and where a stage does so little with each that it reads many rows at once, for which the processor asks by itself. If
-//! elements are in memory and much is done with each, asking is worth more.
+//! Pieces are so short that the first-level cache holds all their elements, while the first stages prefetch
+//! those of the next piece. With many operands that would be a few points, and each piece restarts every
+//! loop and every row. If pieces would be too short, long ones are used: only the rows between stages stay
+//! in the first-level cache, and nothing is prefetched, because the next piece has no room there. Long
+//! pieces are faster if the elements are in some cache, or if a stage does little with each element: it then
+//! reads many rows at once, and the hardware prefetches them. If elements are in memory and each takes much
+//! computation, software prefetching pays more.
 
 use super::schedule::Schedule;
 use super::select::Row;
 use super::stages::Stages;
 
-/// The bytes of a piece's elements in the first-level cache, and of copies of rows in the frame, if so few suffice.
+/// The budget, in bytes, for a piece's elements in the first-level cache, and for copies of rows in the
+/// frame. A single round or leaf may exceed it.
 const BYTES: usize = 1 << 14;
 /// The most points of a piece.
 const MOST: usize = 1024;
-/// With fewer points than these a piece is too short, unless elements are in memory: sums of 20, 50 and 200 operands in the caches take 1.2, 1.3 and
-/// 2 times as long as by long ones.
+/// Pieces of fewer points are too short, unless elements are in memory: sums of 20, 50 and 200 operands in
+/// the caches take 1.2, 1.3 and 2 times as long as with long pieces.
 const SHORT: usize = 128;
-/// The most points of a long piece: of 1024 nothing is faster, and what several stages read takes a tenth longer in the caches.
+/// The most points of a long piece. With 1024 points nothing is faster, and rows that several stages read
+/// take a tenth longer in the caches.
 const LONG: usize = 512;
-/// So many instructions for each row are little: with 1 long pieces are the faster ones also for what is in memory, with 2 both are equal.
+/// The instructions for each row below which long pieces are used: at 1 they are faster also for elements in
+/// memory, at 2 both are equal.
 const LITTLE: f64 = 2.0;
-/// Where not even so many points have room in the first-level cache, it is the second one that holds what is asked for: there is room for more.
+/// If not even this many points fit into the first-level cache, the second-level cache holds the prefetched
+/// elements, and pieces can be longer.
 const LEAST: usize = 32;
-/// The points of a piece then.
+/// The points of a piece whose elements only the second-level cache holds.
 const BEYOND: usize = 64;
 
 /// See the module's page.
@@ -31,14 +38,14 @@ const BEYOND: usize = 64;
 pub struct Pieces {
     /// The points of a piece.
     pub points: usize,
-    /// The same in calls that copy rows, of which the frame has room for copies.
+    /// The points of a piece in calls that copy rows; the frame has room for these copies.
     pub copied: usize,
-    /// True if stages ask for the next piece's elements.
+    /// True if stages prefetch the next piece's elements.
     pub ahead: bool,
 }
 
 impl Pieces {
-    /// For rows and stages; with room for a leaf of a row.
+    /// For rows and stages. A piece is a multiple of a round, or of a leaf of `leaf` points.
     pub fn new(rows: &[Row], stages: &Stages, schedule: Schedule, leaf: usize) -> Pieces {
         let unit = schedule.points().max(leaf);
         let whole = |points: usize| points.clamp(unit, MOST.max(unit)) / unit * unit;
@@ -51,11 +58,11 @@ impl Pieces {
         let (points, ahead) = match copied {
             _ if schedule.stages <= 1 => (copied, false),
             SHORT.. => (copied, true),
-            // What is written past the caches is in memory, and so is what is read.
+            // Stores are streamed if arrays are in memory; the operands are in memory as well.
             _ if little || !schedule.streams => (long, false),
             LEAST.. => (copied, true),
             _ if schedule.level.is_evex() => (whole(BEYOND), true),
-            // Loops with AVX2 ask for nothing.
+            // Loops with AVX2 do not prefetch.
             _ => (long, false),
         };
         Pieces { points, copied, ahead }
@@ -71,7 +78,7 @@ mod tests {
     use crate::x64::select::Rows;
     use rewright_ir::DType;
 
-    /// The sum of so many operands, with so many multiplications of each.
+    /// The sum of `operands` operands, with `work` multiplications of each.
     fn sum(operands: usize, work: usize, streaming: bool) -> Kernel {
         let mut k = KernelBuilder::new(1);
         let varies = || [true].into_iter().collect();
@@ -116,10 +123,10 @@ mod tests {
 
     #[test]
     fn memory_is_asked_where_much_is_done_with_each_element() {
-        // All of a piece stays in the cache.
+        // All elements of a piece fit into the cache.
         assert_eq!(pieces(6, 40, false), pieces(6, 40, true));
         assert!(pieces(6, 40, true).ahead);
-        // Not of more operands, if it is there.
+        // With more operands, nothing is prefetched if they are in a cache.
         assert!(!pieces(50, 8, false).ahead);
         let found = [50, 100, 400].map(|operands| pieces(operands, 8, true));
         assert!(found.iter().all(|found| found.ahead), "{found:?}");

@@ -1,5 +1,5 @@
-//! What is known of a segment before its values have registers: when each is used, which ones are given to it, where they end, and which stay in
-//! registers over all rounds of the loop.
+//! Use information of a segment for register allocation: the uses of each value, inputs and outputs,
+//! register pressure, and the values that stay in registers during the loop.
 
 use super::machine::{Class, Info, Inst, Origin, Segment, V};
 use super::together::{fit_together, together};
@@ -7,25 +7,25 @@ use super::together::{fit_together, together};
 /// Later than any use.
 pub const NEVER: u32 = u32::MAX;
 
-/// A segment, and when each value is used.
+/// A segment with its use information.
 pub struct Prepared {
     pub segment: Segment,
-    /// For each value where its uses begin in `uses`, and at the end where the last ones end.
+    /// For each value the beginning of its uses in `uses`; at the end, the end of the last one's.
     starts: Vec<u32>,
-    /// The numbers of instructions.
+    /// The numbers of the using instructions.
     uses: Vec<u32>,
-    /// Values that stay in registers over all rounds of the loop.
+    /// Values that stay in registers during the loop.
     pub pins: Vec<V>,
-    /// What is given to the segment, by number.
+    /// The inputs of the segment, by number.
     pub inputs: Vec<Option<V>>,
-    /// The places, by number, that values end in.
+    /// The values of outputs, with the output numbers.
     targets: Vec<(V, u32)>,
-    /// The most vectors that are in registers at once, besides those from outside, and the most masks.
+    /// The greatest number of vectors that are live at once, without those from outside, and of masks.
     pub most_live: [usize; 2],
-    /// How many groups of a round it computes, and the group of each instruction if they are several.
+    /// The number of interleaved groups, and the group of each instruction if there are several.
     pub groups: usize,
     pub turns: Vec<u8>,
-    /// The same for several groups.
+    /// The interleaved segment of several groups.
     pub together: Option<Box<Prepared>>,
 }
 
@@ -73,50 +73,53 @@ impl Prepared {
         }
     }
 
-    /// The registers, one bit each, of what stays in them.
+    /// The registers of pinned values, one bit each.
     pub fn pinned(&self) -> u32 {
         (1 << self.pins.len()) - 1
     }
 
-    /// How many uses a value has.
+    /// The number of uses of a value.
     pub fn count(&self, v: V) -> u32 {
         self.starts[v.0 as usize + 1] - self.starts[v.0 as usize]
     }
 
-    /// The instruction that uses a value next, after so many uses; `NEVER` after the last one.
+    /// The next instruction that uses a value, after `done` uses; `NEVER` after the last one.
     pub fn next_use(&self, v: V, done: u32) -> u32 {
         let at = self.starts[v.0 as usize] + done;
         if at < self.starts[v.0 as usize + 1] { self.uses[at as usize] } else { NEVER }
     }
 
-    /// The number of the place that a value ends in.
+    /// The number of the output that a value becomes.
     pub fn target(&self, v: V) -> Option<u32> {
         self.targets.iter().find(|(src, _)| *src == v).map(|(_, number)| *number)
     }
 
-    /// Keeps values from outside in registers, those that are used most first, as far as the others leave room for them.
+    /// Pins values from outside in registers, those with most uses first, as far as register pressure
+    /// allows.
     pub fn pin(&mut self, registers: usize) {
         if !self.segment.clobbers() {
             self.pins = self.outside();
-            // One more for what has to be loaded for an instruction.
+            // One more register is needed for reloads.
             let room = registers.saturating_sub(self.most_live[0] + 1);
             let spare = usize::from(self.pins.len() > room);
             self.pins.truncate(room.saturating_sub(spare));
         }
     }
 
-    /// The most vectors in registers at once, besides those from outside and outputs, which replace inputs.
+    /// The greatest number of live vectors, without those from outside and without outputs, which replace
+    /// inputs.
     pub fn most_live_besides_outputs(&self) -> usize {
         most_live(&self.segment, &self.starts, &|v| self.target(v).is_none())[0]
     }
 
-    /// The same segment for several groups.
+    /// Interleaves the segment for several groups.
     pub fn of_groups(&self, groups: usize) -> Prepared {
         let (segment, turns) = together(&self.segment, groups);
         Prepared { groups, turns, ..Prepared::new(segment) }
     }
 
-    /// The same, for so many groups a round, of which several are computed together if there are vector registers and masks for them.
+    /// Pins values for a round of `groups` groups. Interleaves as many groups as the free vector and mask
+    /// registers allow.
     pub fn pin_for(&mut self, groups: usize, free: [usize; 2]) {
         let registers = free[0];
         match (1..=groups).rev().find(|&n| groups.is_multiple_of(n) && fit_together(self, n, free)) {
@@ -130,7 +133,7 @@ impl Prepared {
         }
     }
 
-    /// Vectors from outside, those that are used most first.
+    /// Vectors from outside, those with most uses first.
     fn outside(&self) -> Vec<V> {
         let mut outside: Vec<V> = (0..self.segment.infos.len() as u32)
             .map(V)
@@ -145,7 +148,8 @@ impl Prepared {
     }
 }
 
-/// See [`Prepared::most_live`]; `starts` counts uses, and only some values count.
+/// See [`Prepared::most_live`]. `starts` gives the number of uses; only values for which `counts` holds are
+/// counted.
 fn most_live(segment: &Segment, starts: &[u32], counts: &dyn Fn(V) -> bool) -> [usize; 2] {
     let kind = |info: &Info| usize::from(info.class == Class::Mask);
     let (mut live, mut most) = ([0usize; 2], [0usize; 2]);

@@ -1,6 +1,7 @@
-//! What the processor does at best: loops to measure against.
+//! Peak rates of the processor: loops to measure against.
 //!
-//! They are written as the code generator writes its own, at the same register width. Whoever runs them measures how long that takes.
+//! They are written with the instructions and the register width of the code generator. The caller measures
+//! their time.
 
 use super::allocate::vector_register;
 use super::asm::{Asm, Mem, Operand};
@@ -16,12 +17,12 @@ use iced_x86::{Code, Register};
 const LINE: usize = 64;
 /// Arrays that can be read and written at once.
 const MOST_STREAMS: usize = 6;
-/// Registers per round of the loop over memory.
+/// Registers for each iteration of the loop over memory.
 const UNROLL: usize = 4;
-/// Instructions in a round of the loop over registers.
+/// Instructions in an iteration of the loop on registers.
 const ISSUED: usize = 64;
 
-/// The registers that have the addresses of arrays.
+/// The registers with the addresses of arrays.
 const BASES: [Register; MOST_STREAMS] =
     [Register::RSI, Register::RDX, Register::RCX, Register::R8, Register::R9, Register::R10];
 
@@ -30,14 +31,14 @@ const BASES: [Register; MOST_STREAMS] =
 pub enum Stores {
     /// Through the caches.
     Cached,
-    /// Past them.
+    /// Past the caches (non-temporal stores).
     Streaming,
 }
 
 /// A loop that reads some arrays and writes others, and computes nothing.
 pub struct Sweep {
     code: CodeMemory,
-    /// From `first` on all arrays, one behind the other, each a multiple of a round long.
+    /// The arrays, one after the other from `first` on; the length of each is a multiple of an iteration.
     memory: Vec<u8>,
     first: usize,
     streams: usize,
@@ -46,7 +47,7 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// So many arrays, which have about so many bytes together.
+    /// A loop over `reads + writes` arrays, with about `bytes` bytes in total.
     pub fn new(level: Level, reads: usize, writes: usize, bytes: usize, stores: Stores) -> Result<Sweep, KernelError> {
         let streams = reads + writes;
         if streams == 0 || streams > MOST_STREAMS || !level.is_available() {
@@ -54,19 +55,19 @@ impl Sweep {
         }
         let round = UNROLL * level.register_bytes();
         let each = (bytes / streams).next_multiple_of(round).max(round);
-        // Zeros would be pages that are not there until they are written.
+        // Pages of zeros would not be mapped until they are written.
         let memory = vec![1; each * streams + LINE];
         let first = memory.as_ptr().align_offset(LINE).min(LINE);
         let code = CodeMemory::new(&sweep(level, reads, writes, stores)?).map_err(unsupported)?;
         Ok(Sweep { code, memory, first, streams, each })
     }
 
-    /// The bytes that are read and written in one go.
+    /// The bytes that a run reads and writes.
     pub fn bytes(&self) -> usize {
         self.each * self.streams
     }
 
-    /// Goes over all arrays once.
+    /// Runs over all arrays once.
     pub fn run(&mut self) {
         let start = self.memory[self.first..].as_mut_ptr();
         let mut words = [0; MOST_STREAMS + 1];
@@ -74,13 +75,14 @@ impl Sweep {
         for (n, word) in words[1..=self.streams].iter_mut().enumerate() {
             *word = start.wrapping_add(n * self.each) as u64;
         }
-        // SAFETY: the code reads the number of bytes and the addresses, and reads and writes so many bytes from each of these on, all of which
-        // are in `memory`, which is borrowed mutably. The processor has the instructions: `new` asked for that.
+        // SAFETY: the code reads the number of bytes and the addresses. It reads and writes this number of
+        // bytes at each address, all in `memory`, which is borrowed mutably. `new` checked that the
+        // processor supports the instructions.
         unsafe { enter(&self.code, words.as_ptr()) };
     }
 }
 
-/// A loop of multiply-adds and additions on registers, half of each, of which none waits for the one before.
+/// A loop of independent multiply-adds and additions on registers, half of each.
 pub struct Issue {
     code: CodeMemory,
 }
@@ -94,10 +96,11 @@ impl Issue {
         Ok(Issue { code: CodeMemory::new(&issue(level)?).map_err(unsupported)? })
     }
 
-    /// Executes at least so many vector instructions; gives how many these were.
+    /// Executes at least `count` vector instructions; returns the number of those executed.
     pub fn run(&self, count: u64) -> u64 {
         let rounds = count.div_ceil(ISSUED as u64).max(1);
-        // SAFETY: the code reads the number of rounds, and changes registers only. The processor has the instructions: `new` asked for that.
+        // SAFETY: the code reads the number of iterations, and changes registers only. `new` checked that
+        // the processor supports the instructions.
         unsafe { enter(&self.code, &rounds) };
         rounds * ISSUED as u64
     }
@@ -107,9 +110,9 @@ impl Issue {
 /// The code is that of a function that may be called with these words on this processor.
 unsafe fn enter(code: &CodeMemory, words: *const u64) {
     let entry = code.bytes().as_ptr();
-    // SAFETY: the caller says that a function of this type and convention is there.
+    // SAFETY: the caller promises a function of this type and calling convention.
     let entry = unsafe { std::mem::transmute::<*const u8, unsafe extern "sysv64" fn(*const u64)>(entry) };
-    // SAFETY: as the caller says.
+    // SAFETY: the caller's promise.
     unsafe { entry(words) }
 }
 
@@ -135,7 +138,7 @@ fn sweep(level: Level, reads: usize, writes: usize, stores: Stores) -> Result<Ve
     for (n, &base) in BASES[..reads + writes].iter().enumerate() {
         for part in 0..UNROLL {
             let mem = Operand::Mem(Mem { index: Some((index, 1)), ..Mem::at(base, (part * bytes) as i64) });
-            // What is read is not used, and what is written is whatever the registers have.
+            // Loaded values are not used, and stored ones are arbitrary.
             if n < reads {
                 let to = Operand::Reg(vector_register(width, part as u8));
                 asm.vector(codes::MOV_PS_LOAD.code(level.is_evex(), width), &[to, mem], None);
@@ -148,7 +151,7 @@ fn sweep(level: Level, reads: usize, writes: usize, stores: Stores) -> Result<Ve
     asm.rr(Code::Cmp_r64_rm64, index, end);
     asm.jump(Code::Jb_rel32_64, again);
     if stores == Stores::Streaming {
-        // What was written past the caches is there before anybody looks.
+        // Completes the non-temporal stores before the return.
         asm.plain(Code::Sfence);
     }
     asm.plain(Code::VEX_Vzeroupper);
@@ -161,7 +164,7 @@ fn issue(level: Level) -> Result<Vec<u8>, KernelError> {
     let mut asm = Asm::new(0);
     let register = |number: usize| Operand::Reg(vector_register(width, number as u8));
     for number in 0..16 {
-        // Zeros stay zeros: no operation is slow because of its operands.
+        // Zeros stay zeros, so that no operand slows an operation down.
         asm.vector(codes::XOR_PS.code(evex, width), &[register(number); 3], None);
     }
     asm.load(Register::RAX, Mem::at(Register::RDI, 0));
@@ -191,7 +194,7 @@ mod tests {
                     sweep.memory.fill(7);
                     sweep.run();
                     assert!((bytes..bytes + 4096).contains(&sweep.bytes()), "{}", sweep.bytes());
-                    // Arrays that are read keep what they hold.
+                    // Arrays that are read keep their contents.
                     assert!(sweep.memory[..sweep.first + reads * sweep.each].iter().all(|&byte| byte == 7));
                 }
             }

@@ -9,15 +9,17 @@ use super::select::Row;
 use crate::kernel::{Kernel, KernelError};
 use iced_x86::{Code, Register};
 
-/// The number of points, less a round while there are whole rounds; of a leaf, the index of the row that it ends at, less a round.
+/// The number of points, less a round during rounds. In a leaf, the row's index at the leaf's end, less a
+/// round.
 pub const LIMIT: Register = Register::R12;
 /// The number of points of the next masked group.
 pub const REMAINING: Register = Register::RCX;
-/// From so many rounds on a row is long.
+/// The number of rounds from which a row is long.
 const LONG: i32 = 8;
 
 impl Writer<'_> {
-    /// All points of a row: in one piece, or, where rows are copied or there are stages, in pieces as large as what is in the frame for them.
+    /// Computes all points of a row: in one piece, or, if rows are copied or there are stages, in pieces for
+    /// which the frame has room.
     pub fn row(&mut self, kernel: &Kernel, stages: &[Prepared]) -> Result<(), KernelError> {
         let asks =
             if self.evex() { asks(self.rows, stages, self.places.pieces) } else { vec![Vec::new(); stages.len()] };
@@ -28,7 +30,8 @@ impl Writer<'_> {
         })
     }
 
-    /// The pieces of a row along an axis, or of a point. A row that is one piece where it is takes few steps, as there may be many short ones.
+    /// Runs `piece` on the pieces of a row along an axis, or on a single point. Rows of one piece without
+    /// copies take a short path, because there may be many short rows.
     pub fn pieces(
         &mut self,
         axis: Option<usize>,
@@ -70,7 +73,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Where the elements of rows are that are one piece, and not copied.
+    /// Loads the addresses of the elements, for rows of one piece without copies.
     fn bases_of_rows(&mut self) {
         for (n, _) in self.rows.iter().enumerate().filter(|(_, row)| row.moves) {
             let base = self.places.bases[n].unwrap_or(Register::RAX);
@@ -79,14 +82,14 @@ impl Writer<'_> {
         }
     }
 
-    /// The address of the first element of the piece in RDX. Changes RAX.
+    /// Loads RDX with the address of the first element of the piece. Changes RAX.
     pub fn piece_address(&mut self, row: usize) {
         self.asm.load(Register::RDX, Mem::frame(self.places.start));
         self.asm.rm(Code::Imul_r64_rm64, Register::RDX, Mem::frame(self.places.steps[row]));
         self.asm.rm(Code::Add_r64_rm64, Register::RDX, Mem::frame(self.places.pointers[row]));
     }
 
-    /// Copies what has to be copied, and finds the elements of each row.
+    /// Copies the rows that have to be copied, and sets the address of each row's elements.
     pub fn bases(&mut self) {
         for (n, row) in self.rows.iter().enumerate().filter(|(_, row)| row.moves) {
             self.piece_address(n);
@@ -108,7 +111,7 @@ impl Writer<'_> {
         self.load_bases();
     }
 
-    /// The addresses to the registers that have them, too.
+    /// Loads the base registers.
     pub fn load_bases(&mut self) {
         for n in 0..self.rows.len() {
             if let Some(base) = self.places.bases[n] {
@@ -117,7 +120,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Copies the results of rows that are not adjacent to where they belong.
+    /// Copies results back to rows whose elements are not adjacent.
     fn copy_back(&mut self) {
         for (n, row) in self.rows.iter().enumerate().filter(|(_, row)| row.moves && row.stored) {
             let adjacent = self.asm.label();
@@ -133,8 +136,9 @@ impl Writer<'_> {
         }
     }
 
-    /// The points of the piece: rounds of whole groups, then masked groups. Long ones begin with a masked group, too, after which the elements
-    /// of one row are aligned: none of its vectors is then in two cache lines.
+    /// Computes the points of the piece: rounds of whole groups, then masked groups. A long piece also
+    /// begins with a masked group (loop peeling), after which the elements of one row are aligned: none of
+    /// its vectors then crosses a cache line.
     fn points(&mut self, inner: &Prepared, asks: &[Ask]) -> Result<(), KernelError> {
         let points = self.schedule.points() as i32;
         let (rest, masked, done) = (self.asm.label(), self.asm.label(), self.asm.label());
@@ -153,7 +157,7 @@ impl Writer<'_> {
             let plain = self.asm.label();
             self.unless_streamable(plain);
             self.streaming = true;
-            // Lines that are written past the caches are not asked for.
+            // Lines that are written by streaming stores are not prefetched.
             let reads: Vec<Ask> = asks.iter().copied().filter(|ask| self.schedule.stages > 1 && !ask.written).collect();
             self.rounds(inner, &reads)?;
             self.streaming = false;
@@ -186,7 +190,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// How many points are left: goes on at `done` if there are none, and at `rounds` if they are enough for a round.
+    /// Computes the number of remaining points. Jumps to `done` if there are none, and to `rounds` if there
+    /// are enough for a round.
     pub(super) fn remaining(&mut self, done: Label, rounds: Label) {
         self.asm.rr(Code::Mov_r64_rm64, REMAINING, LIMIT);
         self.asm.rr(Code::Sub_r64_rm64, REMAINING, INDEX);
@@ -213,8 +218,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Jumps there if a result that would be streamed is copied to its place later, or not aligned to the registers at the next point.
-    /// Changes RAX.
+    /// Jumps to `plain` if a result that would be streamed is copied to its row later, or is not aligned at
+    /// the next point. Changes RAX.
     fn unless_streamable(&mut self, plain: Label) {
         for (n, row) in self.rows.iter().enumerate() {
             if !(row.stored && self.schedule.streams_size(row.lane())) {
@@ -231,10 +236,11 @@ impl Writer<'_> {
         }
     }
 
-    /// The row whose vectors are aligned: of those that are streamed, else of all, one of the widest, and a result sooner than an operand.
+    /// The row whose vectors are aligned: among the streamed rows, or else among all rows, one with the
+    /// largest elements, and a result rather than an operand.
     fn row_to_align(&self) -> Option<usize> {
         if self.schedule.stages > 1 {
-            // What goes between stages is aligned from the first point of a piece on.
+            // Rows between stages are aligned from the first point of a piece on.
             return None;
         }
         let streamed = |row: &Row| row.stored && self.schedule.streams_size(row.lane());
@@ -243,7 +249,8 @@ impl Writer<'_> {
         best.map(|(number, _)| number)
     }
 
-    /// The number of points before a row's elements are aligned to the registers that they fill, in `REMAINING`; the flags say whether it is 0.
+    /// The number of points before a row's elements are aligned to vectors, in `REMAINING`; the zero flag
+    /// tells whether it is 0.
     fn points_to_alignment(&mut self, row: usize) {
         let (size, lane) = (self.rows[row].size, self.rows[row].lane());
         self.asm.load(REMAINING, Mem::frame(self.places.base_words[row]));
@@ -253,14 +260,14 @@ impl Writer<'_> {
         self.asm.rr(Code::Test_rm64_r64, REMAINING, REMAINING);
     }
 
-    /// No more remaining points than lanes.
+    /// Limits the remaining points to the number of lanes.
     fn at_most_a_group(&mut self) {
         self.asm.constant(Register::RAX, self.schedule.lanes as u64);
         self.asm.rr(Code::Cmp_r64_rm64, REMAINING, Register::RAX);
         self.asm.rr(Code::Cmova_r64_rm64, REMAINING, Register::RAX);
     }
 
-    /// Of the remaining points the next group, and its mask.
+    /// Takes the next group from the remaining points, and makes its mask.
     pub fn one_group(&mut self) {
         self.at_most_a_group();
         self.mask();
