@@ -14,17 +14,25 @@ const MAX_COLUMNS: usize = 110;
 const QUOTED: &str = "words: quoted";
 
 /// Folders and files that are no prose, and those that are not revised yet: the list gets shorter.
-const EXEMPT: [&str; 4] = ["target", "tests/words", "tests/words.rs", "lowering"];
+const EXEMPT: [&str; 7] = [
+    "target",
+    "tests/words",
+    "tests/words.rs",
+    "lowering",
+    "lowering/src/x64/pieces.rs",
+    "lowering/src/x64/select/fold.rs",
+    "lowering/src/x64/together.rs",
+];
 
 /// Folders and files inside of exempt ones that are revised, or new: the list gets longer until it is spared.
-const REVISED: [&str; 20] = [
+const REVISED: [&str; 21] = [
     "lowering/src/copy",
-    "lowering/src/program",
+    "lowering/src/cranelift/program.rs",
+    "lowering/src/exec/loop_program.rs",
+    "lowering/src/interp/program.rs",
     "lowering/src/lower/program",
     "lowering/src/lower/unroll.rs",
-    "lowering/src/cranelift/program.rs",
-    "lowering/src/interp/program.rs",
-    "lowering/src/exec/loop_program.rs",
+    "lowering/src/program",
     "lowering/src/schedule/collapse.rs",
     "lowering/src/schedule/fission.rs",
     "lowering/src/schedule/given.rs",
@@ -36,6 +44,7 @@ const REVISED: [&str; 20] = [
     "lowering/src/schedule/stage.rs",
     "lowering/src/schedule/text.rs",
     "lowering/src/scratch.rs",
+    "lowering/src/x64",
     "lowering/tests/general",
     "lowering/tests/programs.rs",
 ];

@@ -1,4 +1,5 @@
-//! Access to the elements of a row: whole groups, or under a mask the last ones; and what is the same in all lanes.
+//! Access to the elements of a row, of whole groups or under the mask of the last points, and broadcasts of
+//! uniform values.
 
 use super::allocate::{Mode, Writer, at_width, vector_register};
 use super::asm::{Mem, Operand};
@@ -10,19 +11,19 @@ use super::unsupported;
 use crate::kernel::{KernelError, Part};
 use iced_x86::{Code, Register};
 
-/// The number of the points before this one in the piece of the row.
+/// The index of the point in the piece of the row.
 pub const INDEX: Register = Register::RBX;
-/// Twice as many, where [`Writer::doubled`] is true.
+/// Twice the index, where [`Writer::doubled`] is true.
 const DOUBLE: Register = Register::R11;
-/// The most that an address multiplies an index by.
+/// The greatest scale of an index in an address.
 pub const MOST_SCALE: usize = 8;
 /// The mask of the last points, with AVX-512.
 pub const TAIL: Register = Register::K7;
 
-/// A row between stages or of the kernel, and which half of its elements, of pairs.
+/// A row of the kernel or between stages, and the half of its elements if they are pairs.
 type Half = (u32, usize);
 
-/// The instruction that repeats an element of so many bytes.
+/// The instruction that broadcasts an element of `size` bytes.
 pub fn broadcast_form(size: usize) -> &'static Form {
     match size {
         1 => &codes::BROADCAST_B,
@@ -33,7 +34,7 @@ pub fn broadcast_form(size: usize) -> &'static Form {
 }
 
 impl Writer<'_> {
-    /// The address of a row's elements at a group's points, or of one half of them. Changes RAX.
+    /// The address of a row's elements, or of one half of them, at a group's points. Changes RAX.
     pub fn row_at(&mut self, (row, half): Half, mode: Mode) -> Mem {
         let (size, (lane, _)) = (self.row_size(row), self.row_lane(row));
         let (base, first) = match (self.between(row), self.places.bases.get(row as usize)) {
@@ -58,7 +59,7 @@ impl Writer<'_> {
         Mem { base, index, offset, repeated: false }
     }
 
-    /// The register that has twice the index.
+    /// The register with twice the index.
     fn double_index(&mut self) -> Register {
         if !std::mem::replace(&mut self.doubled, true) {
             let twice = Mem { index: Some((INDEX, 1)), ..Mem::at(INDEX, 0) };
@@ -67,7 +68,7 @@ impl Writer<'_> {
         DOUBLE
     }
 
-    /// The register that has a row's elements at a group's points, if one has.
+    /// The register that holds a row's elements at a group's points, if any.
     fn held_at(&self, row: Half, mode: Mode) -> Option<u8> {
         let group = self.group(mode);
         let held = self.held.iter().find(|(of, at, _)| (*of, *at) == (row, group));
@@ -82,7 +83,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The elements in the frame of a row that goes between stages, and the bytes of one.
+    /// The frame offset of the elements of a row between stages, and the bytes of one.
     fn between(&self, row: u32) -> Option<(u32, usize)> {
         self.places.between.get((row as usize).checked_sub(self.rows.len())?).copied()
     }
@@ -91,7 +92,7 @@ impl Writer<'_> {
         self.between(row).map_or_else(|| self.rows[row as usize].size, |(_, size)| size)
     }
 
-    /// The bytes of a lane that has a row's element, or a part of it, and the width of all lanes.
+    /// The bytes of a lane that holds a row's element, or a part of it, and the width of all lanes.
     fn row_lane(&self, row: u32) -> (usize, Width) {
         let lane = self.between(row).map_or_else(|| self.rows[row as usize].lane(), |(_, size)| size);
         (lane, Width::of(lane * self.schedule.lanes))
@@ -130,7 +131,7 @@ impl Writer<'_> {
             return Ok(());
         }
         if mode != Mode::Masked {
-            // Of few lanes no more is read than they are.
+            // With few lanes, the load must not read beyond them.
             let form = match size * self.schedule.lanes {
                 1 => &codes::BROADCAST_B,
                 2 => &codes::BROADCAST_W,
@@ -170,7 +171,7 @@ impl Writer<'_> {
         if mode == Mode::Uniform {
             match half {
                 0 => self.store_element(row, (0, self.rows[row as usize].size), from),
-                // Of one lane halves are the parts; of more, the one pair is in the first half.
+                // With one lane, the halves are the parts; with more, the single pair is in the first half.
                 _ if self.schedule.lanes == 1 => self.store_element(row, (size, size), from),
                 _ => {}
             }
@@ -223,8 +224,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Stores the first bytes of a register to a row's element at the current point of the loops around: so far into it, so many. Changes RAX
-    /// and RDX.
+    /// Stores the first `bytes` bytes of a register to a row's element at the current point of the outer
+    /// loops, from byte `at` on. Changes RAX and RDX.
     fn store_element(&mut self, row: u32, (at, bytes): (usize, usize), from: Register) {
         let low = at_width(from, Width::X);
         self.asm.load(Register::RAX, Mem::frame(self.places.pointers[row as usize]));
@@ -244,7 +245,7 @@ impl Writer<'_> {
         }
     }
 
-    /// An access under the mask of the last points, with AVX-512, or of one half of their pairs.
+    /// Runs an access under the mask of the last points, or of one half of their pairs, with AVX-512.
     fn under_mask(&mut self, (row, half): Half, access: impl FnOnce(&mut Self)) {
         if !self.is_pairs(row) {
             return access(self);
@@ -254,7 +255,8 @@ impl Writer<'_> {
         self.load_mask(self.masks.points);
     }
 
-    /// The flags of the last points, with AVX2, or of one half of their pairs, in the scratch register.
+    /// Loads the flags of the last points, or of one half of their pairs, into the scratch register, with
+    /// AVX2.
     fn tail_flags(&mut self, (row, half): Half, width: Width) -> Result<Register, KernelError> {
         let (lane, _) = self.row_lane(row);
         let half = self.is_pairs(row).then_some(half);
@@ -300,7 +302,7 @@ impl Writer<'_> {
         self.asm.mr(store, to, register);
     }
 
-    /// One element in all lanes. Changes RAX.
+    /// Broadcasts one element to all lanes. Changes RAX.
     pub fn broadcast(&mut self, from: Uniform, size: usize, to: Register, width: Width) {
         let mem = match from {
             Uniform::Counter(axis) => Mem::frame(self.places.counters[axis as usize]),
@@ -327,7 +329,7 @@ impl Writer<'_> {
         self.asm.vector(code, &[Operand::Reg(to), Operand::Mem(mem)], None);
     }
 
-    /// The index of a group's first point in all lanes. Changes RAX.
+    /// Broadcasts the index of a group's first point to all lanes. Changes RAX.
     pub fn first(&mut self, to: Register, width: Width, mode: Mode) {
         let group = self.group(mode);
         let ahead = (group * self.schedule.lanes) as i64;
@@ -351,7 +353,7 @@ impl Writer<'_> {
         self.asm.vector(code, &[Operand::Reg(to), Operand::Reg(low)], None);
     }
 
-    /// Calls a function for the lanes, whose operands are in the frame. Changes all registers that functions may change.
+    /// Calls a function for the lanes, whose operands are in the frame. Changes all caller-saved registers.
     pub fn call_helper(&mut self, call: &Call, mode: Mode) {
         self.asm.plain(Code::VEX_Vzeroupper);
         self.asm.constant(Register::RDI, call.site as u64);

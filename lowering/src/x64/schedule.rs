@@ -1,4 +1,4 @@
-//! How the innermost loop is run: how many points at once.
+//! The shape of the innermost loop: lanes, unrolling and stages.
 
 use super::Level;
 use super::bytes::ByteSums;
@@ -9,15 +9,15 @@ use crate::kernel::{Binary, Fold, KInst, KOp, Kernel};
 use rewright_ir::DType;
 use rewright_ir::expr::Order;
 
-/// The most points of one round: what remains for the masked rounds then fits in a byte.
+/// The most points of a round; the number of remaining points then fits in a byte.
 const MOST_POINTS: usize = 128;
-/// Up to so many instructions in a round are worth making it longer.
+/// A round is unrolled up to this many instructions.
 const ENOUGH: usize = 96;
-/// The bytes of the narrowest store that can go past the caches.
+/// The bytes of the narrowest streaming store.
 const LEAST_STREAMED: usize = 16;
 /// The most groups in a round.
 const MOST_GROUPS: usize = 4;
-/// From so many stages on, more groups than one are not worth their compilation.
+/// From this many stages on, more than one group is not worth its compilation.
 pub const MANY_STAGES: usize = 8;
 
 /// See the module's page.
@@ -26,16 +26,16 @@ pub struct Schedule {
     pub level: Level,
     /// The points of a group: as many as values of the widest dtype fill a register.
     pub lanes: usize,
-    /// The groups that a round of the loop computes.
+    /// The groups of a round (unroll factor).
     pub groups: usize,
     /// The loops that the innermost one is cut into.
     pub stages: usize,
-    /// True if there are rounds whose stores go past the caches, too.
+    /// True if there are also rounds with streaming stores.
     pub streams: bool,
 }
 
 impl Schedule {
-    /// Decides for a kernel, of which `live` says which instructions anything depends on.
+    /// The schedule of a kernel. `live` says which instructions are live.
     pub fn new(kernel: &Kernel, live: &[bool], (sums, stages): (&ByteSums, &Stages), level: Level) -> Schedule {
         let used = || kernel.insts.iter().zip(live).filter(|(_, live)| **live).map(|(inst, _)| inst);
         let widest = match sums.items.is_empty() {
@@ -43,7 +43,7 @@ impl Schedule {
             false => 1,
         };
         let lanes = level.register_bytes() / widest;
-        // A value has a lane for each of those that the order of combination has.
+        // In tree order, a group has at most the lanes of that order.
         let lanes = match kernel.fold.as_ref() {
             Some(Fold { any_order: false, order: Order::Tree { lanes: own, .. }, .. }) => lanes.min(*own),
             Some(_) => lanes,
@@ -51,7 +51,7 @@ impl Schedule {
         };
         let inner: Vec<&KInst> = used().filter(|inst| kernel.level(inst) as usize == kernel.axes).collect();
         let calls = inner.iter().any(|inst| matches!(inst.op, KOp::Math(_)));
-        // Masks have few registers for accumulators.
+        // There are few mask registers for accumulators.
         let bools = kernel.fold.iter().flat_map(|fold| &fold.items).any(|&item| kernel.dtype(item).is_bool());
         let most = if bools && level.is_evex() { 2 } else { MOST_GROUPS };
         let most = most.min(ENOUGH / stages.longest().max(1)).min(groups_of_stages(stages.list.len()));
@@ -71,12 +71,12 @@ impl Schedule {
         Schedule { level, lanes, groups, streams, stages: stages.list.len() }
     }
 
-    /// True if stores of elements of this size go past the caches in the rounds for that.
+    /// True if the streaming rounds stream stores of elements of this size.
     pub fn streams_size(&self, size: usize) -> bool {
         self.streams && size * self.lanes >= LEAST_STREAMED
     }
 
-    /// As many groups as a round may have.
+    /// The most groups that a round may have.
     pub fn most_groups(&self) -> usize {
         most_groups(self.lanes)
     }
@@ -86,7 +86,7 @@ impl Schedule {
         self.lanes * self.groups
     }
 
-    /// In words.
+    /// A description for users.
     pub fn describe(&self, axes: usize, pieces: Pieces) -> String {
         let loops = match axes {
             0 => "no loop; the point".to_string(),
@@ -103,14 +103,15 @@ impl Schedule {
     }
 }
 
-/// As many groups of so many lanes as a round may have.
+/// The most groups of `lanes` lanes that a round may have.
 fn most_groups(lanes: usize) -> usize {
     (MOST_POINTS / lanes).max(1)
 }
 
-/// The most groups of a round, for so many stages, where they come one after the other; that they take turns is decided once they are compiled, and may be worth more
-/// ([`together`](super::together)). Stages are short enough for the processor to begin the next round before one has ended; so more groups
-/// save but little of a loop's own instructions, and are compiled for each stage.
+/// The most groups of a round without interleaving, by the number of stages. Interleaving is decided after
+/// selection, and may pay for more groups ([`together`](super::together)). Stages are so short that the
+/// processor begins the next round before one has ended. More groups therefore save only a little loop
+/// overhead, and are compiled for each stage.
 fn groups_of_stages(stages: usize) -> usize {
     match stages {
         0..=1 => MOST_GROUPS,
@@ -124,7 +125,7 @@ fn width(kernel: &Kernel, inst: &KInst, level: Level) -> usize {
     let results = (0..inst.results).map(|r| kernel.values[(inst.first.0 + r) as usize].dtype);
     let own = inst.args.iter().map(|&a| kernel.dtype(a)).chain(results).map(DType::size).max().unwrap_or(1);
     own.max(match inst.op {
-        // There are no shifts of narrow lanes by different counts.
+        // There are no shifts of narrow lanes by a count for each lane.
         KOp::Binary(Binary::Shl | Binary::Shr) if level == Level::Avx512 => 2,
         KOp::Binary(Binary::Shl | Binary::Shr) => 4,
         KOp::Binary(Binary::Quot | Binary::Rem) => {

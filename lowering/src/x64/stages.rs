@@ -1,10 +1,11 @@
-//! The innermost loop in stages.
+//! Loop fission of the innermost loop into stages.
 //!
-//! A processor looks for instructions that can begin among those that wait for their operands, of which it has room for a hundred or so. The
-//! instructions of one point wait for one another; what keeps it busy meanwhile are the points after it. If one point is so many
-//! instructions that only the next one or two find room, it idles. Such a body is cut into stages: each is a loop by itself over a piece of
-//! the row, which leaves what later stages need in the frame, where the first-level cache has it. A stage is shorter in both
-//! respects, instructions and the time that they wait, so that the gain is more than what is paid for writing and reading. [`cuts`](super::cuts) says where.
+//! An out-of-order processor picks instructions that are ready from a window of a hundred or so. The
+//! instructions of one point depend on each other; the following points keep the processor busy meanwhile.
+//! If the instructions of one or two points fill the window, the processor idles. Such a body is cut into
+//! stages: each is a loop over a piece of the row, and stores values for later stages in the frame, in the
+//! first-level cache. A stage has fewer instructions and shorter dependence chains, so that the gain exceeds
+//! the cost of the stores and loads. [`cuts`](super::cuts) decides where to cut.
 
 use super::cuts::{Cutting, Link, NOWHERE};
 use super::depth_first::reorder;
@@ -12,25 +13,26 @@ use super::level::Level;
 use crate::kernel::{Binary, KInst, KOp, KValue, Kernel, Unary};
 use rewright_ir::DType;
 
-/// The cycles to write or read a value between stages.
+/// The cycles to store or load a value between stages.
 const CROSSING: f64 = 0.8;
-/// The cycles to make a bool once more in another stage, which takes a register and reads operands.
+/// The cycles to rematerialize a bool in another stage, which takes a register and reads operands.
 const AGAIN: f64 = 2.4;
 
-/// The instructions of the innermost level by stages, in order, and how values get from one to another.
+/// The instructions of the innermost level by stage, in order, and the rows that carry values between
+/// stages.
 #[derive(Debug, Default)]
 pub struct Stages {
-    /// The numbers of the instructions of each.
+    /// The numbers of the instructions of each stage.
     pub list: Vec<Vec<usize>>,
-    /// By value, its place between stages.
+    /// By value, its row between stages.
     pub places: Vec<Option<u32>>,
-    /// The bytes of an element of each place.
+    /// The bytes of an element of each row between stages.
     pub sizes: Vec<usize>,
-    /// What it takes to issue what all compute, in instructions.
+    /// The issue cost of the computation of all stages, in instructions.
     pub work: f64,
 }
 
-/// Cycles until the result of an instruction can be used, and what it takes to issue it, in instructions.
+/// The latency of an instruction in cycles, and its issue cost in instructions.
 fn cost(inst: &KInst) -> (f64, f64) {
     match &inst.op {
         KOp::Const(_) | KOp::Bitcast => (0.0, 0.0),
@@ -51,19 +53,21 @@ fn cost(inst: &KInst) -> (f64, f64) {
     }
 }
 
-/// What it takes of the units that multiply, in multiplications; comparisons to masks and permutations of two registers are done by the same ones.
+/// The use of the multiplication units, in multiplications. Comparisons to masks and permutations of two
+/// registers use the same units.
 fn multiplications(inst: &KInst, single: bool) -> f64 {
     match &inst.op {
         KOp::Fma | KOp::Binary(Binary::Mul) | KOp::Compare(_) => 1.0,
         KOp::Choose(table) if !single && table.period(false) == 16 && table.upper_halves().is_none() => 1.0,
         KOp::Binary(Binary::Div) => 9.0,
         KOp::Unary(Unary::Sqrt) => 15.0,
-        // `Scale` is, on AVX-512, an instruction of those that add.
+        // With AVX-512, `Scale` is an instruction of the units for additions.
         _ => 0.0,
     }
 }
 
-/// Of what AVX-512 has instructions for, and AVX2 has not: the cycles until the result, and how many instructions it takes with AVX2.
+/// For operations that only AVX-512 has instructions for: the latency, and the number of instructions with
+/// AVX2.
 fn cost_without_evex(inst: &KInst) -> Option<(f64, f64)> {
     match &inst.op {
         KOp::Unary(Unary::Significand) => Some((14.0, 8.0)),
@@ -73,8 +77,8 @@ fn cost_without_evex(inst: &KInst) -> Option<(f64, f64)> {
     }
 }
 
-/// True of what stages that use it make again, instead of reading it: what sees a value as bits, which takes nothing, and what makes a bool, which is in a mask and would
-/// have to be converted to be in a row.
+/// True for instructions that stages rematerialize instead of loading the value: bitcasts, which are free,
+/// and instructions with bool results, which are in masks and would have to be converted to be in a row.
 fn is_made_again(kernel: &Kernel, inst: &KInst) -> bool {
     match inst.op {
         KOp::Bitcast => true,
@@ -90,7 +94,7 @@ fn is_store(kernel: &Kernel, number: usize) -> bool {
 }
 
 impl Stages {
-    /// Of a kernel, of which `live` says which instructions anything depends on.
+    /// The stages of a kernel. `live` says which instructions are live.
     pub fn new(kernel: &Kernel, live: &[bool], level: Level) -> Stages {
         let is_own = |n: usize| !kernel.is_of_fold(n) && !kernel.is_after_steps(n);
         let inner = |n: usize| kernel.level(&kernel.insts[n]) as usize == kernel.axes && is_own(n);
@@ -113,12 +117,12 @@ impl Stages {
         stages
     }
 
-    /// The instructions of the longest.
+    /// The number of instructions of the longest stage.
     pub fn longest(&self) -> usize {
         self.list.iter().map(Vec::len).max().unwrap_or(0)
     }
 
-    /// Gives a place to each value that a later stage uses; places are used again.
+    /// Assigns a row to each value that a later stage uses. Rows are reused when their values are dead.
     fn give_places(&mut self, kernel: &Kernel, body: &Body<'_>) {
         let mut made_in = vec![usize::MAX; kernel.values.len()];
         let mut last_in = vec![0; kernel.values.len()];
@@ -128,7 +132,7 @@ impl Stages {
                 inst.args.iter().for_each(|a| last_in[a.0 as usize] = stage);
             }
         }
-        // By stage, the values that it is the last one to use, made by one before it.
+        // By stage, the values of earlier stages whose last use is in it.
         let mut ended = vec![Vec::new(); self.list.len()];
         for value in (0..kernel.values.len()).filter(|&v| made_in[v] < last_in[v]) {
             ended[last_in[value]].push(value);
@@ -159,11 +163,12 @@ struct Body<'k> {
     insts: Vec<usize>,
     /// By value, the place of its instruction in `insts`.
     made_at: Vec<usize>,
-    /// By place.
+    /// The costs and dependences, by place.
     links: Vec<Link>,
-    /// By value, the place of the last instruction that uses it, or what is made again of it.
+    /// By value, the place of its last use, also by rematerialized instructions.
     last_use: Vec<usize>,
-    /// The first store: it and what comes after it stay together, for what is written may be what others read.
+    /// The place of the first store. It and the instructions after it stay together, because stores may
+    /// alias other loads.
     stores: usize,
 }
 
@@ -212,14 +217,15 @@ impl<'k> Body<'k> {
         body
     }
 
-    /// True if a value that a later stage uses has to be kept for it: what is loaded is loaded again, and some are made again (`with_again`).
+    /// True if a value that a later stage uses is kept in a row. Loads are repeated, and some values are
+    /// rematerialized (`with_again`).
     fn crosses(&self, value: KValue) -> bool {
         let at = self.made_at[value.0 as usize];
         let inst = self.insts.get(at).map(|&n| &self.kernel.insts[n]);
         inst.is_some_and(|inst| !matches!(inst.op, KOp::Const(_) | KOp::Load(..)) && !is_made_again(self.kernel, inst))
     }
 
-    /// What `last_use` is, from the last instruction to the first.
+    /// Computes `last_use`, from the last instruction to the first.
     fn last_uses(&self) -> Vec<usize> {
         let mut last_use = vec![0; self.kernel.values.len()];
         for (at, inst) in self.insts.iter().map(|&n| &self.kernel.insts[n]).enumerate().rev() {
@@ -230,10 +236,10 @@ impl<'k> Body<'k> {
         last_use
     }
 
-    /// For each place, what it takes to cut before it, in cycles: to write and read the values made before it and used from there on, and to make bools again. None
-    /// where that cannot be done.
+    /// For each place, the cycles that a cut before it costs: to store and load the values that are live
+    /// across it, and to rematerialize bools. `None` if no cut is possible.
     fn crossing(&self) -> Vec<Option<f64>> {
-        // Values, bools that are made again, and others, of which there are no rows.
+        // Values, bools that are rematerialized, and other bools, for which there are no rows.
         let mut change = vec![[0i32; 3]; self.insts.len() + 2];
         for (value, &end) in (0..).map(KValue).zip(&self.last_use) {
             let at = self.made_at[value.0 as usize];
@@ -260,7 +266,7 @@ impl<'k> Body<'k> {
         .collect()
     }
 
-    /// What it takes to issue what is neither loaded nor stored.
+    /// The issue cost of all instructions but loads and stores.
     fn work(&self) -> f64 {
         let computes = |n: usize| !matches!(self.kernel.insts[n].op, KOp::Load(..) | KOp::Store(..));
         self.insts.iter().zip(&self.links).filter(|(n, _)| computes(**n)).map(|(_, link)| link.issue).sum()
@@ -269,7 +275,7 @@ impl<'k> Body<'k> {
     fn stages(&self, cuts: &[usize]) -> Vec<Vec<usize>> {
         let begins = std::iter::once(0).chain(cuts.iter().copied());
         let ends = cuts.iter().copied().chain([self.insts.len()]);
-        // By value, the last stage that is known to use it, from 1.
+        // By value, the last stage that is known to use it, counted from 1.
         let mut used_in = vec![0; self.kernel.values.len()];
         let stage = |(number, (begin, end)): (u32, (usize, usize))| {
             let mut stage = self.with_again(begin, &self.insts[begin..end]);
@@ -279,7 +285,7 @@ impl<'k> Body<'k> {
         (1..).zip(begins.zip(ends)).map(stage).collect()
     }
 
-    /// Drops what only stages after this one use, and make again.
+    /// Drops instructions whose results only later stages use, and rematerialize.
     fn drop_for_others(&self, stage: &mut Vec<usize>, number: u32, used_in: &mut [u32]) {
         let is_used = |&n: &usize| {
             let inst = &self.kernel.insts[n];
@@ -294,7 +300,8 @@ impl<'k> Body<'k> {
         stage.reverse();
     }
 
-    /// The instructions of a stage that begins at a place, after those of stages before that are made again for it.
+    /// The instructions of the stage that begins at a place, after the rematerialized ones of earlier
+    /// stages.
     fn with_again(&self, begin: usize, insts: &[usize]) -> Vec<usize> {
         let (mut stage, mut asked) = (insts.to_vec(), insts.to_vec());
         while let Some(n) = asked.pop() {
@@ -306,7 +313,7 @@ impl<'k> Body<'k> {
                 }
             }
         }
-        // Each comes before those that use it.
+        // Definitions precede uses.
         stage[insts.len()..].sort_unstable();
         stage.rotate_left(insts.len());
         stage
@@ -319,7 +326,8 @@ mod tests {
     use crate::kernel::{Buffer, Compare, KernelBuilder, Part};
     use rewright_ir::{DType, Scalar};
 
-    /// A kernel of one axis that reads an `f64` at each point, with that number, a constant, and the buffer of its results.
+    /// A kernel of one axis that reads an `f64` at each point; with that value, a constant, and the buffer
+    /// of its results.
     fn begin(results: DType) -> (KernelBuilder, KValue, KValue, u32) {
         let mut k = KernelBuilder::new(1);
         let varies = || [true].into_iter().collect();
@@ -330,7 +338,7 @@ mod tests {
         (k, first, c, out)
     }
 
-    /// `out = f(a)`, with so many multiplications and additions one after the other, and a choice after half of them.
+    /// `out = f(a)`, with a chain of `links` multiply-adds, and a select after half of them.
     fn chain(links: usize) -> Kernel {
         let (mut k, first, c, out) = begin(DType::F64);
         let mut value = first;

@@ -1,10 +1,10 @@
 //! Kernels with steps: rounds of groups of points of the vector axis. Each round runs all steps, with the
 //! carried values of its groups in registers.
 //!
-//! The groups of a round share uniform values, such as elements of the left operand of a matrix product: each
-//! is loaded once for all groups. [`Stepping::new`] chooses the most groups that registers have room for.
-//! The last points are computed under a mask. If elements of some buffer are not adjacent along the vector
-//! axis, all points are computed under a mask, one at a time.
+//! The groups of a round share uniform values, such as elements of the left operand of a matrix product:
+//! each is loaded once for all groups (unroll-and-jam). [`Stepping::new`] chooses the most groups that
+//! registers have room for. The last points are computed under a mask. If elements of some buffer are not
+//! adjacent along the vector axis, all points are computed under a mask, one at a time.
 
 use super::allocate::{Mode, Writer};
 use super::asm::Mem;
@@ -28,10 +28,10 @@ pub const OFFSET: Register = Register::RCX;
 /// The most groups of a round.
 const MOST_GROUPS: usize = 4;
 
-/// The mask registers for carried values; other masks are those of a step, and of the last points.
+/// The mask registers for carried values; the others are for the masks of a step and of the last points.
 const MASKS: usize = 3;
 
-/// The code of steps, and the places of carried values.
+/// The code of steps, and the locations of carried values.
 pub struct Stepping {
     before: Prepared,
     step: Prepared,
@@ -39,16 +39,16 @@ pub struct Stepping {
     round: Prepared,
     end: Prepared,
     groups: usize,
-    /// For each group the places of the carried values.
+    /// For each group, the locations of the carried values.
     spots: Vec<Vec<Spot>>,
     /// The vector and mask registers of carried values.
     reserved: [u32; 2],
-    /// The number of points that are left, in the frame.
+    /// The frame offset of the number of remaining points.
     left: u32,
 }
 
 impl Stepping {
-    /// Decides on the number of groups: the most for which all carried values and those of a step are in
+    /// Chooses the number of groups: the most for which all carried values and the values of a step are in
     /// registers.
     pub fn new(of: StepSegments, (schedule, registers): (Schedule, usize), frame: &mut Frame) -> Stepping {
         let StepSegments { carried, before, step, end } = of;
@@ -68,9 +68,10 @@ impl Stepping {
             }
             (groups, round) = (more, larger);
         }
-        // The last registers; K7 is the mask of the last points. Values without a register are in the frame.
+        // Registers are taken from the end; K7 is the mask of the last points. Values without a register are
+        // in the frame.
         let live = round.most_live_besides_outputs().max(before.most_live[0]).max(end.most_live[0]);
-        // Those in the frame are loaded for their use.
+        // Values in the frame are loaded into registers for their uses.
         let loaded = if fits(&round, groups) { 0 } else { 2 };
         let least = [(live + loaded).min(registers), 7 - MASKS];
         let mut next = [registers, 7];
@@ -99,7 +100,7 @@ impl Stepping {
         self.groups
     }
 
-    /// The places of some groups for a segment that takes carried values, or gives them.
+    /// The locations of some groups for a segment that takes carried values, or gives them.
     fn binding(&self, groups: Range<usize>, [takes, gives]: [bool; 2]) -> Binding {
         let spots = |wanted: bool| if wanted { self.spots[groups.clone()].concat() } else { Vec::new() };
         Binding { inputs: spots(takes), outputs: spots(gives), reserved: self.reserved, merge: false }
@@ -112,7 +113,7 @@ pub fn shifted(kernel: &Kernel, rows: &[Row], calls: bool, evex: bool) -> Vec<bo
         let steps = kernel.steps.as_ref()?;
         kernel.buffers[row.buffer as usize].varies[kernel.axes - 1].then(|| steps.alike[row.buffer as usize])
     };
-    // With AVX2, elements of a few bytes are copied by way of the register.
+    // With AVX2, small elements are copied with a loop counter in this register.
     let has_register = !calls && (evex || rows.iter().all(|row| row.size >= 4));
     let count = |first: u32| rows.iter().filter(|row| alike(row) == Some(first)).count();
     let most = rows.iter().filter_map(alike).max_by_key(|&first| (count(first), std::cmp::Reverse(first)));
@@ -121,7 +122,7 @@ pub fn shifted(kernel: &Kernel, rows: &[Row], calls: bool, evex: bool) -> Vec<bo
 }
 
 impl Writer<'_> {
-    /// The points of the vector axis.
+    /// Computes the points of the vector axis.
     pub fn vector_points(&mut self, kernel: &Kernel, of: &Stepping, axis: usize) -> Result<(), KernelError> {
         let (rax, rcx) = (Register::RAX, REMAINING);
         let (left, lanes) = (Mem::frame(of.left), self.schedule.lanes);
@@ -168,13 +169,13 @@ impl Writer<'_> {
         self.move_pointers(kernel, axis, Code::Add_rm64_r64);
         self.asm.jump(Code::Jmp_rel32_64, again);
         self.asm.bind(done);
-        // Back to the first point.
+        // Moves the pointers back to the first point.
         self.asm.load(rcx, Mem::frame(self.places.extents[axis]));
         self.move_pointers(kernel, axis, Code::Sub_rm64_r64);
         Ok(())
     }
 
-    /// The addresses of the elements of the first point of a round.
+    /// Loads the addresses of the elements of the first point of a round.
     fn bases_of_points(&mut self) {
         for n in 0..self.rows.len() {
             let base = self.places.bases[n].unwrap_or(Register::RAX);
@@ -183,7 +184,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Moves the pointers of rows along an axis, by as many points as RCX says. Changes RAX and RDX.
+    /// Moves the pointers of rows along an axis by RCX points. Changes RAX and RDX.
     fn move_pointers(&mut self, kernel: &Kernel, axis: usize, by: Code) {
         let (rax, rcx, rdx) = (Register::RAX, Register::RCX, Register::RDX);
         self.asm.load(rdx, Mem::frame(self.places.strides));
@@ -196,7 +197,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The steps of a round. Leaves `base_words` at the first step.
+    /// Runs the steps of a round. On entry, `base_words` are those of the first step.
     fn steps_of(&mut self, kernel: &Kernel, step: &Prepared, mode: Mode, binding: &Binding) -> Result<(), KernelError> {
         let rax = Register::RAX;
         let axis = kernel.axes - 1;

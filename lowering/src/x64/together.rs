@@ -1,37 +1,40 @@
-//! Several groups of a round together.
+//! Interleaving: merges the instructions of several groups of a round.
 //!
-//! A processor finds what can begin among the next hundred instructions or so. The groups of a round do not wait for each other: where their
-//! instructions take turns, one of each, those that wait for the same have others between them that do not, and more can begin sooner than where one
-//! group follows the other. On a Zen 4 loops of 20 to 70 instructions take .85 to .97 of the time. All values that are in registers at one point of a
-//! group are there once for each: so many groups take turns as there are registers for.
+//! An out-of-order processor picks ready instructions among the next hundred or so. The groups of a round
+//! are independent of each other. With their instructions interleaved, independent instructions stand
+//! between dependent ones, and more of them can begin early than with one group after the other. On Zen 4,
+//! loops of 20 to 70 instructions take 0.85 to 0.97 of the time. Live values exist once for each interleaved
+//! group, so that the number of registers limits the number of groups.
 
 use super::machine::{Inst, Origin, Segment, V};
 use super::prepared::Prepared;
 use super::schedule::{MANY_STAGES, Schedule};
 
-/// Of stages with fewer instructions than these, loads and stores among them, nothing waits long.
+/// Stages with fewer instructions, including loads and stores, have no long latencies.
 const SHORT: usize = 12;
-/// So many registers have to be left for what comes from outside, as constants.
+/// The registers that are left for values from outside, such as constants.
 const LEFT: usize = 4;
-/// The masks that there are registers for, where none are accumulators.
+/// The mask registers for values, if no accumulators are masks.
 pub const MASKS: usize = 6;
-/// The groups of a round that are worth their compilation, where they take turns: in loops of one or two stages, and of more. What is combined has its groups in any case.
+/// The most interleaved groups that are worth their compilation: in loops of one or two stages, and of more.
+/// Reductions have their number of groups in any case.
 const MOST: [usize; 2] = [3, 2];
 
-/// True if so many vector registers do for groups each of which has so many values at most.
+/// True if the registers suffice for `groups` groups with at most `live` live values each.
 pub fn fit_registers(groups: usize, live: usize, registers: usize) -> bool {
     groups * live + LEFT < registers
 }
 
-/// True if so many groups should take turns: there are vector registers and masks for that, and it is worth it.
+/// True if `groups` groups should be interleaved: the vector and mask registers suffice, and it pays.
 pub fn fit_together(group: &Prepared, groups: usize, registers: [usize; 2]) -> bool {
     let ([vectors, masks], segment) = (group.most_live, &group.segment);
     let fit = fit_registers(groups, vectors, registers[0]) && groups * masks <= registers[1];
     fit && segment.insts.len() >= SHORT && !segment.clobbers()
 }
 
-/// The groups of a round whose stages are these: as many as there are registers for in all of the stages; if that is one, but in some there are for two, two; and if
-/// there are in none, what the schedule says.
+/// The groups of a round with these stages: the most for which the registers suffice in all stages. If that
+/// is one, but the registers of some stage suffice for two, it is two; if of none, it is the number of the
+/// schedule.
 pub fn groups(stages: &[Prepared], schedule: Schedule, registers: usize) -> usize {
     if stages.len() >= MANY_STAGES {
         return schedule.groups;
@@ -49,7 +52,7 @@ pub fn together(segment: &Segment, groups: usize) -> (Segment, Vec<u8>) {
     let mut all = Segment { insts: Vec::with_capacity(segment.insts.len() * groups), infos: segment.infos.clone() };
     let places = places(segment);
     let shared = shared(segment);
-    // By group after the first one, what each value is there.
+    // For each group but the first, the names of all values in it.
     let mut names: Vec<V> = Vec::with_capacity(segment.infos.len() * (groups - 1));
     for group in 1..groups as u32 {
         for (v, info) in (0..).map(V).zip(&segment.infos) {
@@ -100,7 +103,7 @@ fn shared(segment: &Segment) -> Vec<bool> {
     shared
 }
 
-/// How many values a group is given, or gives, whichever are more.
+/// The number of inputs or of outputs of a group, whichever is greater.
 fn places(segment: &Segment) -> u32 {
     let given = segment.infos.iter().filter_map(|info| match info.origin {
         Origin::Input(number) => Some(number),
@@ -121,7 +124,8 @@ mod tests {
     use crate::x64::machine::{Class, Op, Over, Width};
     use smallvec::SmallVec;
 
-    /// `out = a + c + c + ...`, with so many additions of a constant; and of the sums as many as are added up at the end.
+    /// `out = a + c + c + ...`, with `links` additions of a constant, and then `added` additions of earlier
+    /// sums.
     fn sums(links: usize, added: usize) -> Segment {
         let mut segment = Segment::default();
         let vector = Class::Vector(Width::Z);
@@ -160,7 +164,7 @@ mod tests {
             assert!(turns.iter().all(|(inst, _)| std::mem::discriminant(inst) == std::mem::discriminant(own)));
             let made: Vec<V> = turns.iter().filter_map(|(inst, _)| inst.def()).collect();
             assert!((1..made.len()).all(|n| !made[..n].contains(&made[n])), "each has a register of its own: {made:?}");
-            // The second operand is the constant, the first one what the same group has made.
+            // The second operand is the constant; the first one is defined by the same group.
             for (group, (inst, _)) in turns.iter().enumerate() {
                 if let Inst::Op(op) = inst {
                     let made_by = three.insts.iter().position(|(inst, _)| inst.def() == Some(op.srcs[0]));

@@ -1,5 +1,8 @@
-//! Rows as trees: leaves, on as many groups as there are lanes, and what waits for its right part on a stack in the frame: leaves of a part, each a few lanes, above
-//! parts.
+//! Reductions in tree order.
+//!
+//! A row is split into leaves, each of which is combined on as many groups as the order has lanes. Results
+//! that wait for their right sibling are on a stack in the frame: parts, and above them the leaves of the
+//! present part, each with a few lanes.
 
 use super::ahead::{Ask, NEAR, unasked_beyond};
 use super::allocate::{Mode, Writer};
@@ -15,48 +18,52 @@ use crate::kernel::KernelError;
 use crate::schedule::facts;
 use iced_x86::{Code, Register};
 
-/// No last-level cache is taken for larger than this.
+/// The greatest size that is assumed for the last-level cache.
 const MOST_OF_LAST_LEVEL: u64 = 1 << 30;
-/// Points of a piece that any row is.
+/// The points of a piece that contains any row.
 const WHOLE: u64 = 1 << 62;
-/// It is asked for what is so far ahead, in bytes.
+/// The prefetch distance in bytes.
 const AHEAD: i64 = 2048;
 
-/// The bytes from which rows are large, on processors where any are: they fetch from the last-level cache as fast as they add up, but only forwards and
-/// unasked, and their second-level cache holds little of rows of two such caches. Elsewhere reading backwards what the latest kernel read last, and asking for it
-/// early, was measured to pay for rows of any length, 240 MB among them.
+/// The bytes from which rows are large; `None` on processors where none are. Processors with large rows
+/// fetch from the last-level cache as fast as they add, but only forwards and by hardware prefetching, and
+/// their second-level cache holds little of rows twice its size. On other processors it was measured to pay,
+/// for rows of any length up to 240 MB, to read the row backwards, so that elements that the latest kernel
+/// read last come first, and to prefetch it.
 fn large() -> Option<usize> {
     unasked_beyond().map(|level2| 2 * level2)
 }
 
-/// How a row along an axis is cut: in leaves of so many points, each on so many lanes, which are so many groups, and parts of so many points.
+/// How a row along an axis is split: leaves of `points` points, each on `lanes` lanes, which are `groups`
+/// groups, and parts of `part` points.
 #[derive(Clone, Copy)]
 pub struct Leaves {
     pub axis: usize,
     pub groups: usize,
     pub lanes: usize,
     pub points: usize,
-    /// So many groups are left of a leaf, or what stays apart of one.
+    /// The groups that are left of a leaf after its halves are combined; 1 if fewer lanes than a group stay
+    /// apart.
     pub apart: usize,
     pub part: usize,
-    /// From the last one on.
+    /// From the last leaf on.
     pub backwards: bool,
 }
 
-/// Where that begins which whole leaves pass by, if their elements are adjacent and not asked for, and where it comes back to.
+/// The labels between the fast path of a leaf and [`leaf_aside`](Writer::leaf_aside).
 #[derive(Clone, Copy)]
 struct Aside {
-    /// A leaf is not whole, or its elements are copied or asked for.
+    /// Entered if a leaf is not whole, or its elements are copied or prefetched.
     cut: Label,
-    /// From there on it goes as if it were whole, if rounds ask for nothing.
+    /// The rounds of the fast path, which other leaves share if rounds do not prefetch.
     rounds: Label,
-    /// Points are left that are no round.
+    /// Entered if points remain, fewer than a round.
     few: Label,
-    /// All its points are combined.
+    /// Resumed when all points of the leaf are combined.
     ended: Label,
 }
 
-/// Where a part of a row is.
+/// The side of a sibling.
 #[derive(Clone, Copy)]
 enum Side {
     Left,
@@ -64,7 +71,8 @@ enum Side {
 }
 
 impl Writer<'_> {
-    /// A row as a tree, from its end on if that is wished: leaf by leaf, or, where processors read slower that way, piece by piece.
+    /// Reduces a row as a tree, from its end if the kernel asks for that: leaf by leaf, or piece by piece on
+    /// processors that read slower backwards.
     pub fn row_as_tree(&mut self, fold: &Folding, leaves: Leaves) -> Result<(), KernelError> {
         if !leaves.backwards {
             return self.tree(fold, leaves);
@@ -89,7 +97,7 @@ impl Writer<'_> {
         self.rows.iter().filter(|row| row.moves).map(|row| row.size).sum()
     }
 
-    /// Its leaves in order.
+    /// Reduces the tree with its leaves in order.
     fn tree(&mut self, fold: &Folding, leaves: Leaves) -> Result<(), KernelError> {
         self.begin_tree(fold, leaves);
         self.asm.rr(Code::Xor_r32_rm32, Register::EBX, Register::EBX);
@@ -102,11 +110,13 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The same tree by pieces, the last piece first, and the leaves of each in order: what the kernel before read last is still in a cache, and is read in the
-    /// direction that is fast. A piece is a tree of the tree; its whole parts wait for the piece on their left.
+    /// Reduces the same tree by pieces, the last piece first, and the leaves of each piece in order. The
+    /// elements that the preceding kernel read last are still in a cache, and are read in the fast
+    /// direction. A piece is a subtree; its complete parts wait for the piece on their left.
     ///
-    /// A piece is half of a second-level cache. A row that is longer than the last-level cache, by up to a half, is one piece: of 35 to 46 MB, where that cache has 32, pieces
-    /// were measured to take 3 to 13 % longer, and of 20, 56 and 80 a tenth less.
+    /// A piece is half of a second-level cache. A row that exceeds the last-level cache by up to a half is
+    /// one piece: with 32 MB of that cache, pieces took 3 to 13 % longer for rows of 35 to 46 MB, and a
+    /// tenth less for 20, 56 and 80 MB.
     fn tree_in_pieces(
         &mut self,
         fold: &Folding,
@@ -150,8 +160,9 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The leaves from the index on to where the piece ends, in order, each with what waits for it: leaves of a part lane by lane, and then parts. RCX is where the
-    /// stack ends, before and after, of which what is below `bottom` waits for other pieces; there is none if the piece is the row.
+    /// Combines the leaves from the index to the end of the piece, in order, each with the results that wait
+    /// for it: leaves of a part lane by lane, and then parts. RCX is the top of the stack, before and after.
+    /// Entries below `bottom` wait for other pieces; `None` if the piece is the row.
     fn piece(&mut self, fold: &Folding, leaves: Leaves, bottom: Option<Mem>) -> Result<Aside, KernelError> {
         let (rax, rcx, rdx) = (Register::RAX, Register::RCX, Register::RDX);
         let end = Mem::frame(if bottom.is_some() { fold.end } else { self.places.extents[leaves.axis] });
@@ -197,8 +208,9 @@ impl Writer<'_> {
         Ok(aside)
     }
 
-    /// Where in the stack, which RCX is at the end of, that begins which becomes one with what ends at the index: of pieces of so many points as many as their
-    /// number ends in zeros, as binary digits. Puts it to RDX.
+    /// Loads RDX with the position in the stack of the first entry that merges with the subtree that ends at
+    /// the index. RCX is the top of the stack. The number of merging entries is the number of trailing zeros
+    /// of the index in units of `points`.
     fn ending_here(&mut self, fold: &Folding, points: usize, groups: usize) {
         let (rdx, entry) = (Register::RDX, fold.entry(groups));
         self.asm.rr(Code::Tzcnt_r64_rm64, rdx, INDEX);
@@ -211,7 +223,8 @@ impl Writer<'_> {
         );
     }
 
-    /// Combines what waits in the stack between RDX and its end, which RCX is at, with what was computed after it.
+    /// Combines the entries of the stack from RDX to its top, RCX, with the present result, which is on
+    /// their right.
     fn onto_waiting(&mut self, fold: &Folding, groups: usize) -> Result<(), KernelError> {
         let (rcx, rdx, done) = (Register::RCX, Register::RDX, self.asm.label());
         self.asm.rr(Code::Cmp_r64_rm64, rcx, rdx);
@@ -224,8 +237,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The same tree from its last leaf on: what is there waits for what is on its left. A kernel that read the row before read
-    /// the last leaves last: they are in the cache.
+    /// Reduces the same tree from its last leaf on: results wait for their left siblings. A kernel that read
+    /// the row before read the last leaves last, so that they are in the cache.
     fn tree_backwards(&mut self, fold: &Folding, leaves: Leaves) -> Result<(), KernelError> {
         let (rcx, rdx) = (Register::RCX, Register::RDX);
         let extent = Mem::frame(self.places.extents[leaves.axis]);
@@ -237,11 +250,11 @@ impl Writer<'_> {
         self.asm.ri(Code::And_rm64_imm32, INDEX, -points);
         let again = self.asm.bound();
         let aside = self.leaf(fold, leaves)?;
-        // Back to where it began: the last one may have ended within a leaf.
+        // Back to the beginning of the leaf; the last leaf may have ended early.
         self.asm.r(Code::Dec_rm64, INDEX);
         self.asm.ri(Code::And_rm64_imm32, INDEX, -points);
         self.asm.load(rcx, Mem::frame(fold.depth));
-        // The points of what was just computed, if it is whole.
+        // The points of the present result, if it is whole.
         self.asm.constant(rdx, leaves.points as u64);
         if points < part {
             let next = self.asm.bound();
@@ -265,11 +278,11 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Combines what begins at the index and is of RDX points with all that it is on the left of. Goes on at the first label if it waits by then, and at
-    /// the other one if it is the whole row.
+    /// Combines the result of RDX points that begins at the index with all its right siblings. Jumps to the
+    /// first label when it has to wait for its left sibling, and to the second one when it is the whole row.
     fn onto_right(&mut self, fold: &Folding, leaves: Leaves, [waits, whole]: [Label; 2]) -> Result<(), KernelError> {
         let next = self.asm.bound();
-        // Only what the row begins with has nothing on its left.
+        // Only the subtree at the beginning of the row has no left sibling.
         self.asm.rm(Code::Cmp_r64_rm64, Register::RDX, Mem::frame(self.places.extents[leaves.axis]));
         self.asm.jump(Code::Jae_rel32_64, whole);
         self.with_right(fold, leaves, waits, 1)?;
@@ -277,8 +290,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Combines what begins at the index and is of RDX points with what follows it, if anything does, and doubles RDX. Goes on at `waits` if it is
-    /// what follows: the number of points before it has that bit.
+    /// Combines the result of RDX points that begins at the index with its right sibling, if there is one,
+    /// and doubles RDX. Jumps to `waits` if it is a right sibling itself: the index has that bit set.
     fn with_right(&mut self, fold: &Folding, leaves: Leaves, waits: Label, groups: usize) -> Result<(), KernelError> {
         let (rax, rdx, alone) = (Register::RAX, Register::RDX, self.asm.label());
         self.asm.rr(Code::Test_rm64_r64, INDEX, rdx);
@@ -292,7 +305,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// What is the same for all leaves of a row: nothing waits, where its elements are, and whether they are copied, or asked for.
+    /// Initializes the state of a row's tree: an empty stack, the addresses of elements, and whether they
+    /// are copied or prefetched.
     fn begin_tree(&mut self, fold: &Folding, leaves: Leaves) {
         let (rax, rcx, rdx) = (Register::RAX, Register::RCX, Register::RDX);
         self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(fold.depth), 0);
@@ -313,7 +327,7 @@ impl Writer<'_> {
             self.asm.rr(Code::Sbb_r64_rm64, rcx, rcx);
             self.asm.rr(Code::Or_r64_rm64, rax, rcx);
         }
-        // No leaf counts as whole where elements are copied or asked for.
+        // No leaf counts as whole if elements are copied or prefetched.
         self.asm.ri(Code::Sub_rm64_imm32, rdx, leaves.lanes as i32);
         self.asm.r(Code::Neg_rm64, rax);
         self.asm.rr(Code::Sbb_r64_rm64, rax, rax);
@@ -321,17 +335,18 @@ impl Writer<'_> {
         self.asm.store(Mem::frame(fold.whole), rdx);
     }
 
-    /// From and to how many points the elements of a row are asked for early, if ever. Where they may be, so are those of leaves that are cut or copied, of any row: for
-    /// them there is no loop that asks for nothing.
+    /// The range of row lengths, in points, whose elements are prefetched; `None` if never. If there is a
+    /// range, partial leaves and copied leaves are prefetched in rows of any length: they have no loop
+    /// without prefetches.
     fn asked(&self, fold: &Folding, leaves: Leaves) -> Option<(i32, i32)> {
         let bytes = self.bytes_a_point() as i32;
         let asks = self.evex() && bytes > 0 && fold.points.segment.insts.len() <= SHORT;
-        // Backwards the processor finds no more than what a leaf begins with.
+        // Backwards, hardware prefetchers find only the beginning of a leaf.
         let large = large().filter(|_| !leaves.backwards).map(|large| large as i32);
         asks.then(|| (NEAR / bytes, large.map_or(i32::MAX, |large| large.max(NEAR) / bytes)))
     }
 
-    /// What was computed on the first groups waits at the end of the stack, which RCX is at.
+    /// Pushes the result of the first groups onto the stack, whose top is RCX.
     fn wait(&mut self, fold: &Folding, groups: usize) {
         for group in 0..groups {
             self.each_waiting(fold, |w, spot, class, mem| w.get(spot, class, mem), (group, group));
@@ -340,8 +355,8 @@ impl Writer<'_> {
         self.asm.store(Mem::frame(fold.depth), Register::RCX);
     }
 
-    /// Combines what waits at the end of the stack, which RCX is at, on the side where it is, with what was computed on the first groups. Combining leaves RCX and
-    /// RDX as they are.
+    /// Pops the entry at the top of the stack, RCX, and combines it, as the sibling on this side, with the
+    /// result of the first groups. Combining preserves RCX and RDX.
     fn with_waiting(&mut self, fold: &Folding, side: Side, groups: usize) -> Result<(), KernelError> {
         self.asm.ri(Code::Sub_rm64_imm32, Register::RCX, fold.entry(groups) as i32);
         let waiting = fold.right();
@@ -356,7 +371,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Moves the accumulators of a set to or from those of a group in the entry of the stack that RCX is at.
+    /// Moves the accumulators of a set to or from those of a group in the stack entry at RCX.
     fn each_waiting(
         &mut self,
         fold: &Folding,
@@ -370,7 +385,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Copies the elements of a leaf of rows that are not adjacent, and finds them where the index says. Changes RAX, RCX and RDX, and those that copying does.
+    /// Copies the elements of a leaf, of rows that are not adjacent, and adjusts the bases to the index.
+    /// Changes RAX, RCX and RDX, and the registers that copying changes.
     fn copy_leaf(&mut self, lanes: i32) {
         let (rax, [start, count]) = (Register::RAX, [self.places.start, self.places.count].map(Mem::frame));
         self.asm.store(start, INDEX);
@@ -392,9 +408,12 @@ impl Writer<'_> {
         (0..self.rows.len()).filter(|&n| self.rows[n].moves).collect()
     }
 
-    /// The leaf from the index on, which is that of the row, and goes to its end, or less than a group beyond that of the last one: on lanes. Here is what whole
-    /// leaves of adjacent elements go through, one line of code after the other: what lies between the rounds of two leaves is most of what they take longer than
-    /// a loop without leaves. The rest is [aside](Writer::leaf_aside).
+    /// Combines the leaf from the index on, on its lanes. The index is that of the row; afterwards it is at
+    /// the leaf's end, or for the last leaf less than a group beyond it.
+    ///
+    /// This is the fast path of whole leaves with adjacent elements, as straight-line code: the code between
+    /// the rounds of two leaves is most of their overhead over a loop without leaves. The other cases are in
+    /// [`leaf_aside`](Writer::leaf_aside).
     fn leaf(&mut self, fold: &Folding, leaves: Leaves) -> Result<Aside, KernelError> {
         let Leaves { groups, lanes, points, .. } = leaves;
         let [cut, rounds, few, ended] = std::array::from_fn(|_| self.asm.label());
@@ -403,7 +422,7 @@ impl Writer<'_> {
             ![&fold.combine, &fold.join].into_iter().chain(&fold.narrow).any(|of| of.segment.calls()),
             "combining calls nothing, see `select/fold.rs`: it would change addresses"
         );
-        // The last index that a round can begin at.
+        // The last index at which a round can begin.
         self.asm.rm(Code::Lea_r64_m, LIMIT, Mem::at(INDEX, points as i64 - lanes as i64));
         self.asm.rm(Code::Cmp_r64_rm64, LIMIT, Mem::frame(fold.whole));
         self.asm.jump(Code::Jg_rel32_64, cut);
@@ -423,7 +442,8 @@ impl Writer<'_> {
         Ok(aside)
     }
 
-    /// What [leaves](Writer::leaf) go through that are not whole, or whose elements are copied or asked for. Nothing comes here but by its labels.
+    /// The slow path of a [leaf](Writer::leaf) that is not whole, or whose elements are copied or
+    /// prefetched. It is entered by its labels only.
     fn leaf_aside(&mut self, fold: &Folding, leaves: Leaves, aside: Aside) -> Result<(), KernelError> {
         let (rax, lanes) = (Register::RAX, leaves.lanes as i32);
         let adjacent = self.asm.label();
@@ -455,7 +475,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Combines the upper half of so many groups onto the lower half, until so many are left.
+    /// Combines the upper half of the groups with the lower half, until `left` groups are left.
     fn halves(&mut self, fold: &Folding, mut groups: usize, left: usize) -> Result<(), KernelError> {
         while groups > left {
             groups /= 2;
@@ -464,19 +484,19 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// What lanes of so many groups come to.
+    /// Joins all lanes of the groups.
     fn join_lanes(&mut self, fold: &Folding, groups: usize) -> Result<(), KernelError> {
         self.halves(fold, groups, 1)?;
         self.bound_segment(&fold.join, Mode::Uniform, &fold.binding(&[0], 0))
     }
 
-    /// Rounds of all lanes, as long as the index is not above the limit.
+    /// Rounds of all lanes, while the index is not above the limit.
     fn leaf_rounds(&mut self, fold: &Folding, leaves: Leaves, prefetches: bool) -> Result<(), KernelError> {
         let round = self.asm.bound();
         self.doubled = false;
         self.round(fold, leaves.groups, |w, group| {
             for row in (0..w.rows.len() as u32).filter(|&row| prefetches && w.rows[row as usize].moves) {
-                // Or the same of the leaf before.
+                // Backwards, it prefetches the same elements of the preceding leaf.
                 let bytes =
                     if leaves.backwards { -((leaves.points * w.rows[row as usize].size) as i64) } else { AHEAD };
                 w.ask(Ask { row, bytes, written: false }, group);
@@ -488,14 +508,14 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// How many points of a leaf are left: goes on at `ended` if there are none.
+    /// The number of remaining points of a leaf; jumps to `ended` if there are none.
     fn left_over(&mut self, ended: Label) {
         self.asm.rr(Code::Mov_r64_rm64, REMAINING, LIMIT);
         self.asm.rr(Code::Sub_r64_rm64, REMAINING, INDEX);
         self.asm.jump(Code::Jle_rel32_64, ended);
     }
 
-    /// The last points of a leaf, fewer than a round: each group's under a mask.
+    /// Combines the last points of a leaf, fewer than a round, each group under a mask.
     fn last_masked(&mut self, fold: &Folding, groups: usize, ended: Label) -> Result<(), KernelError> {
         for group in 0..groups {
             self.left_over(ended);
@@ -507,7 +527,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The same without masks: whole groups, and of the last one what is neutral where there are no points.
+    /// The same without masks: whole groups, and a last group that is filled with neutral elements.
     fn last_filled(&mut self, fold: &Folding, groups: usize, ended: Label) -> Result<(), KernelError> {
         let (lanes, rcx) = (self.schedule.lanes as i32, Register::RCX);
         let (turn, part) = (Mem::frame(fold.turn), self.asm.label());
