@@ -1,4 +1,4 @@
-//! Machine code in memory.
+//! Compiled kernels and loop programs: machine code in memory.
 
 use super::emit::Emitter;
 use super::plan::Plan;
@@ -18,21 +18,22 @@ use std::alloc::Layout;
 use std::borrow::Cow;
 use std::sync::{Mutex, OnceLock};
 
-/// Machine code: of the arguments, and scratch memory.
+/// The signature of the code: the arguments, and scratch memory.
 type Entry = unsafe extern "C" fn(*const KernelArgs, *mut u8);
 
-/// A compiled kernel.
+/// A compiled kernel or loop program.
 ///
-/// Its memory is written while it is writable and not executable, then made executable and no more writable.
+/// Its memory is first writable and not executable, then executable and not writable.
 pub struct Code {
     entry: Entry,
-    /// The memory that a call needs for local buffers.
+    /// The layout of the scratch memory that a call needs for local buffers.
     scratch: Layout,
-    /// The owner of the memory, given up when this is dropped. Nothing locks it for any other purpose than to be `Sync`.
+    /// The owner of the memory, which is freed on drop. The mutex is never locked; it only makes the type
+    /// `Sync`.
     module: Mutex<Option<JITModule>>,
-    /// The code holds the addresses of these.
+    /// The code contains the addresses of these.
     _sites: Box<[Site]>,
-    /// For the listing, which is made when it is asked for.
+    /// For the listing, which is made on demand.
     codegen: Cranelift,
     source: Source,
     listing: OnceLock<Option<String>>,
@@ -87,7 +88,7 @@ impl Code {
             return Err(why);
         }
         let entry = module.get_finalized_function(id);
-        // SAFETY: the code at `entry` was made with this signature: two pointers, nothing returned, the C
+        // SAFETY: the code at `entry` was made with this signature: two pointers, no result, the C
         // convention of this machine.
         let entry = unsafe { std::mem::transmute::<*const u8, Entry>(entry) };
         Ok(Code {
@@ -103,15 +104,16 @@ impl Code {
 }
 
 impl CompiledKernel for Code {
-    // Groups of points have no points in common, nor have pieces that are copied and what is left of a row; what one reads comes before what it writes.
+    // No point is in two groups, in two copied pieces, or in a group and the rest of a row. All loads of a
+    // group or piece precede its stores.
     fn overwrites(&self) -> bool {
         true
     }
 
     unsafe fn call(&self, args: &KernelArgs) {
-        // SAFETY: the caller vouches for the memory that `args` points to, as the trait demands. The code is alive
-        // as long as `self`. It changes registers, its stack, scratch memory of this layout, written buffers and
-        // the call's status only.
+        // SAFETY: the caller vouches for the memory that `args` points to, as the trait demands. The code is
+        // alive as long as `self`. It changes registers, its stack, scratch memory of this layout, written
+        // buffers and the call's status only.
         with_scratch(self.scratch, |scratch| unsafe { (self.entry)(args, scratch) });
     }
 
@@ -152,10 +154,10 @@ impl Drop for Code {
     }
 }
 
-/// Frees code that nobody runs.
+/// Frees code that is not running.
 fn free(module: JITModule) {
-    // SAFETY: the only pointer to the code is `Code::entry`, which either was never made, or is private and used only during `call`; a
-    // call borrows the `Code`, so none is going on while it is dropped, and none comes after.
+    // SAFETY: the only pointer to the code is `Code::entry`, which either was never made, or is private and
+    // used only during `call`. A call borrows the `Code`, so that none runs during or after the drop.
     unsafe { module.free_memory() }
 }
 
@@ -167,7 +169,8 @@ fn sites(kernel: &Kernel) -> Box<[Site]> {
     kernel.insts.iter().enumerate().filter_map(site).collect()
 }
 
-/// The function of a kernel or a loop program, not yet compiled, and the bytes of scratch memory it needs.
+/// The function of a kernel or a loop program, not yet compiled, and the bytes of scratch memory that it
+/// needs.
 fn function(codegen: &Cranelift, source: &Source, sites: &[Site]) -> Result<(Context, usize), KernelError> {
     let mut context = Context::new();
     context.func.signature.call_conv = codegen.isa.default_call_conv();
@@ -192,7 +195,7 @@ struct Address(*const u8);
 // SAFETY: the addresses of functions, which are only copied.
 unsafe impl Sync for Address {}
 
-/// What processors without an instruction for it call.
+/// The functions that are called on processors without an instruction for the operation.
 static LIBCALLS: &[(&str, Address)] = &[
     ("ceilf", Address(libm_ceilf as *const u8)),
     ("ceil", Address(libm_ceil as *const u8)),

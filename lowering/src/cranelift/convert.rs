@@ -1,4 +1,4 @@
-//! Conversions of one scalar to another dtype.
+//! Conversions of scalars to another dtype.
 
 use super::emit::{Emitter, clif};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
@@ -6,7 +6,7 @@ use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use rewright_ir::DType;
 
 impl Emitter<'_> {
-    /// What `Scalar::cast` does.
+    /// Converts with the semantics of `Scalar::cast`.
     pub fn convert(&mut self, from: DType, to: DType, a: Value) -> Value {
         match (from.is_float(), to.is_float()) {
             _ if from == to => a,
@@ -19,7 +19,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// An integer or bool widened to a type, or as it is if it has that size.
+    /// Extends an integer or bool to a type of its size or wider.
     pub fn extend(&mut self, from: DType, to: Type, a: Value) -> Value {
         match (clif(from) == to, from.is_signed()) {
             (true, _) => a,

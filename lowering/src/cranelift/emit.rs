@@ -1,4 +1,4 @@
-//! The function being built, and the small vocabulary that the rest is written in.
+//! The emitter: the function that is being built, and primitives for the other modules.
 
 use super::unsupported;
 use crate::kernel::{KValue, Kernel, KernelError};
@@ -20,48 +20,48 @@ use super::staging::Staging;
 
 /// Builds the function of one kernel.
 pub struct Emitter<'a> {
-    /// Where instructions are appended.
+    /// The builder, which appends instructions.
     pub b: FunctionBuilder<'a>,
-    /// What is compiled.
+    /// The kernel that is compiled.
     pub kernel: &'a Kernel,
-    /// The processor.
+    /// The target processor.
     pub isa: &'a dyn TargetIsa,
-    /// The places that call an op by its reference meaning; the code holds their addresses.
+    /// The sites that call an op by its reference meaning; the code contains their addresses.
     pub sites: &'a [Site],
-    /// The value of each kernel value where it is computed one at a time.
+    /// The scalar value of each kernel value that is computed one point at a time.
     pub scalars: Vec<Option<Value>>,
     /// The address of each buffer's element at the current point.
     pub pointers: Vec<Value>,
-    /// The index along each axis that is open.
+    /// The index along the axis of each open loop.
     pub indices: Vec<Value>,
-    /// What the function was given.
+    /// The fields of the arguments.
     pub args: Option<ArgValues>,
     /// The block that returns.
     pub exit: Option<Block>,
     /// The numbers of the instructions of each level.
     pub levels: Rc<Vec<Vec<usize>>>,
-    /// Signatures of the functions that are called.
+    /// Signatures of called functions, by name.
     pub signatures: FxHashMap<&'static str, SigRef>,
-    /// Where operands and results of reference calls are.
+    /// The stack slots of the operands and results of reference calls.
     pub slots: Option<(StackSlot, StackSlot)>,
-    /// How the innermost loop is run.
+    /// The plan of the innermost loop.
     pub plan: Plan,
-    /// Where rows are copied to whose elements are not adjacent.
+    /// The copies of rows whose elements are not adjacent.
     pub staging: Staging,
-    /// Whether no row has to be copied; nothing if there is no vector loop.
+    /// Whether no row has to be copied; `None` if there is no vector loop.
     pub adjacent: Option<Value>,
-    /// What a vector loop is doing.
+    /// The state of the vector loop.
     pub group: Option<Group>,
 }
 
 /// The fields of the kernel's arguments.
 #[derive(Clone, Copy)]
 pub struct ArgValues {
-    /// Array of strides.
+    /// The array of strides.
     pub strides: Value,
-    /// Array of parameters.
+    /// The array of parameters.
     pub params: Value,
-    /// Where failures go.
+    /// The address of the status, which records failures.
     pub status: Value,
 }
 
@@ -89,13 +89,13 @@ pub fn plain() -> MemFlagsData {
     MemFlagsData::new().with_notrap()
 }
 
-/// Flags of reads of what does not change during the call: aligned words.
+/// Flags of loads of words that are aligned and do not change during the call.
 pub fn fixed() -> MemFlagsData {
     MemFlagsData::new().with_notrap().with_aligned().with_readonly()
 }
 
 impl<'a> Emitter<'a> {
-    /// An emitter at the very start.
+    /// An emitter for an empty function.
     pub fn new(
         b: FunctionBuilder<'a>,
         kernel: &'a Kernel,
@@ -129,7 +129,7 @@ impl<'a> Emitter<'a> {
         Ok(emitter)
     }
 
-    /// The arguments, which the entry has read.
+    /// The fields of the arguments, which the entry has loaded.
     pub fn args(&self) -> Result<ArgValues, KernelError> {
         self.args.ok_or_else(|| unsupported("arguments used before they are read"))
     }
@@ -139,7 +139,7 @@ impl<'a> Emitter<'a> {
         self.exit.ok_or_else(|| unsupported("no exit yet"))
     }
 
-    /// A kernel value that is computed one at a time.
+    /// The scalar value of a kernel value.
     pub fn scalar(&self, value: KValue) -> Result<Value, KernelError> {
         self.scalars[value.0 as usize].ok_or_else(|| unsupported(format!("{value:?} is used before it is computed")))
     }
@@ -171,13 +171,13 @@ impl<'a> Emitter<'a> {
         self.b.ins().icmp(cond, a, b)
     }
 
-    /// Goes to `then` if the condition holds and to `otherwise` if not.
+    /// Branches to `then` if the condition holds, else to `otherwise`.
     pub fn branch(&mut self, condition: Value, then: (Block, &[Value]), otherwise: (Block, &[Value])) {
         let (a, b) = (block_args(then.1), block_args(otherwise.1));
         self.b.ins().brif(condition, then.0, &a, otherwise.0, &b);
     }
 
-    /// Goes to a block.
+    /// Jumps to a block.
     pub fn jump(&mut self, to: Block, args: &[Value]) {
         self.b.ins().jump(to, &block_args(args));
     }
@@ -191,7 +191,7 @@ impl<'a> Emitter<'a> {
         block
     }
 
-    /// Room on the stack.
+    /// A stack slot.
     pub fn slot(&mut self, bytes: usize) -> Result<StackSlot, KernelError> {
         let bytes = u32::try_from(bytes).map_err(|_| unsupported("too many operands"))?;
         Ok(self.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 4)))

@@ -1,8 +1,10 @@
-//! Rows whose points are combined: a leaf of the row at a time, on as many lanes as the order has, and leaves as a tree.
+//! Reductions: rows whose points are combined, in sequence or as a tree of leaves. Each leaf is combined on
+//! as many lanes as the order has.
 //!
-//! The tree is walked as [`Fold`](rewright_ir::expr::Fold) does, with a stack of what parts on the left came to. Accumulators lie in the frame
-//! between the loops, and in registers within the vector loop, which goes along some of the lanes at a time. Where nothing has been combined
-//! yet they hold the fold's neutral values.
+//! The tree is walked as in [`Fold`](rewright_ir::expr::Fold), with a stack of the results that wait for
+//! their right siblings. Accumulators are in the frame between loops, and in registers within the vector
+//! loop, which covers some of the lanes at a time. They are initialized with the neutral elements of the
+//! fold.
 
 use super::emit::{Emitter, clif, plain};
 use super::lanes::{Vector, vector_of};
@@ -13,20 +15,20 @@ use cranelift_codegen::ir::{Block, InstBuilder, StackSlot, Type, Value, types};
 use rewright_ir::expr::Order;
 use smallvec::SmallVec;
 
-/// Places in the frame.
+/// Stack slots.
 #[derive(Clone, Copy)]
 struct Places {
-    /// The accumulators of what waits to be combined.
+    /// The accumulators of waiting parts.
     stack: StackSlot,
     /// The accumulators of the part that was combined last.
     part: StackSlot,
     /// The accumulators of each lane.
     lanes: StackSlot,
-    /// Those of leaves of a part that wait to be combined, on the lanes that stay apart.
+    /// The accumulators of waiting leaves of the present part, on the lanes that stay apart.
     leaves: StackSlot,
 }
 
-/// How a row is cut, as its [`Order`] says.
+/// The split of a row, from its [`Order`].
 #[derive(Clone, Copy)]
 struct Cut {
     lanes: usize,
@@ -35,13 +37,13 @@ struct Cut {
     part: usize,
 }
 
-/// A row can be cut in two so often.
+/// The greatest depth of a tree of parts.
 const DEPTH: usize = 64;
 /// The lanes of the vector loop.
 pub const LANES: usize = 8;
 
 impl Emitter<'_> {
-    /// The innermost loop, whose points are combined, and what follows it.
+    /// Emits the innermost loop of a reduction, and its epilogue.
     pub fn fold_row(&mut self, fold: &Fold, extent: Value) -> Result<(), KernelError> {
         let count = fold.items.len();
         let (lanes, cut) = match fold.order {
@@ -71,10 +73,11 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The walk over the leaves of a row.
+    /// Walks over the leaves of a row.
     fn tree(&mut self, fold: &Fold, places: Places, cut: Cut, extent: Value) -> Result<(), KernelError> {
         let zero = self.int(types::I64, 0);
-        // With the number of points that are done, and how many parts wait, and leaves of the part that is begun.
+        // Parameters: the number of points done, of waiting parts, and of waiting leaves of the present
+        // part.
         let next = self.block([types::I64; 3]);
         let (push, joined) = (self.b.create_block(), self.b.create_block());
         let (push_part, done) = (self.b.create_block(), self.b.create_block());
@@ -91,7 +94,8 @@ impl Emitter<'_> {
         let begun = self.icmp(IntCC::NotEqual, begun, zero);
         let inside = self.b.ins().band(more, begun);
 
-        // With as many leaves, or parts, as the number of them ends in zeros, as binary digits.
+        // The number of leaves, or parts, to merge with is the number of trailing zeros of the number of
+        // them that are done.
         let waiting = self.before(leaves, at, cut.leaf);
         let waiting = self.b.ins().select(inside, waiting, zero);
         self.down(leaves, waiting, |e, leaf| e.with_waiting_leaf(fold, places, cut.apart, leaf))?;
@@ -122,14 +126,15 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// How many of those that wait are left when they become one with what ends at a point, and pieces have so many.
+    /// The number of waiting results that are left after merging with the subtree that ends at point `at`,
+    /// for pieces of `piece` points.
     fn before(&mut self, waiting: Value, at: Value, piece: usize) -> Value {
         let zeros = self.b.ins().ctz(at);
         let ending = self.b.ins().iadd_imm_s(zeros, -i64::from(piece.ilog2()));
         self.b.ins().isub(waiting, ending)
     }
 
-    /// For each number below one, down to another.
+    /// Emits a loop over the numbers below `from`, down to `to`.
     fn down(
         &mut self,
         from: Value,
@@ -150,7 +155,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Combines a part that waits with the one after it.
+    /// Combines a waiting part with the part on its right.
     fn with_waiting(&mut self, fold: &Fold, places: Places, part: Value) -> Result<(), KernelError> {
         let place = self.waiting(fold, places.stack, part);
         let left = self.tuple_at(fold, place);
@@ -160,7 +165,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Combines a leaf that waits with what comes after it, lane by lane.
+    /// Combines a waiting leaf with the result on its right, lane by lane.
     fn with_waiting_leaf(&mut self, fold: &Fold, places: Places, apart: usize, leaf: Value) -> Result<(), KernelError> {
         let (zero, all) = (self.int(types::I64, 0), self.int(types::I64, apart as i64));
         let first = self.b.ins().imul_imm_s(leaf, apart as i64);
@@ -173,7 +178,7 @@ impl Emitter<'_> {
         self.end_count(lane)
     }
 
-    /// Copies so many words, of which there are some.
+    /// Copies `words` words, at least one.
     fn copy_words(&mut self, from: Value, to: Value, words: usize) -> Result<(), KernelError> {
         let (zero, all) = (self.int(types::I64, 0), self.int(types::I64, words as i64));
         let word = self.begin_count(zero, all)?;
@@ -188,15 +193,16 @@ impl Emitter<'_> {
         self.b.block_params(block).try_into().map_err(|_| unsupported("a block with other parameters"))
     }
 
-    /// The place of the n-th tuple of accumulators in the frame.
+    /// The address of the n-th tuple of accumulators in a stack slot.
     fn waiting(&mut self, fold: &Fold, stack: StackSlot, n: Value) -> Value {
         let base = self.b.ins().stack_addr(types::I64, stack, 0);
         let distance = self.b.ins().imul_imm_s(n, 8 * fold.items.len() as i64);
         self.offset(base, distance)
     }
 
-    /// Combines `points` points from `at` on, one at least and no more than a leaf, on lanes. Gives how many lanes any of the part went to, up to the
-    /// next power of two.
+    /// Combines `points` points from `at` on, at least one and at most a leaf, on lanes. Returns the number
+    /// of lanes that points of the part have used, rounded up to a power of two, and at most the lanes that
+    /// stay apart.
     fn leaf(&mut self, fold: &Fold, places: Places, cut: Cut, at: Value, points: Value) -> Result<Value, KernelError> {
         let (zero, one, lanes) = (self.int(types::I64, 0), self.int(types::I64, 1), cut.lanes);
         let most = self.int(types::I64, lanes as i64);
@@ -225,7 +231,8 @@ impl Emitter<'_> {
         Ok(self.b.ins().umin(width, apart))
     }
 
-    /// Combines the upper half of so many lanes, a power of two, onto the lower half until no more than so many are left.
+    /// Combines the upper half of `width` lanes, a power of two, with the lower half, until at most `left`
+    /// lanes are left.
     fn halve(&mut self, fold: &Fold, places: Places, width: Value, left: usize) -> Result<(), KernelError> {
         let zero = self.int(types::I64, 0);
         let halves = self.block([types::I64]);
@@ -250,7 +257,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Begins a loop over the numbers from one on, up to a greater one.
+    /// Begins a loop over the numbers from `from` up to `to`, which is greater.
     fn begin_count(&mut self, from: Value, to: Value) -> Result<Count, KernelError> {
         let again = self.block([types::I64]);
         self.jump(again, &[from]);
@@ -268,7 +275,8 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Combines points from `at` on, of a leaf that begins at `first`, onto the accumulators of one lane after the other.
+    /// Combines points from `at` on, of a leaf that begins at `first`, with the accumulators of one lane
+    /// after the other.
     fn one_by_one(
         &mut self,
         fold: &Fold,
@@ -304,7 +312,8 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Combines points of a leaf, a multiple of [`LANES`] of them and none if there are none, in vector loops along so many lanes each.
+    /// Combines points of a leaf in vector loops of [`LANES`] lanes each. The number of points is a multiple
+    /// of [`LANES`], and may be 0.
     fn on_vectors(
         &mut self,
         fold: &Fold,
@@ -345,7 +354,7 @@ impl Emitter<'_> {
             start.extend(std::iter::repeat_n(chunk, self.chunk_count(elem)?));
         }
         let kinds: Vec<Type> = start.iter().map(|&value| self.b.func.dfg.value_type(value)).collect();
-        // With the first lane.
+        // The parameter is the first lane.
         let along = self.block([types::I64]);
         let round = self.block([types::I64].into_iter().chain(kinds.iter().copied()));
         let done = self.block(kinds.iter().copied());
@@ -410,7 +419,7 @@ impl Emitter<'_> {
         ))
     }
 
-    /// Combines two tuples, one scalar each.
+    /// Combines two tuples of scalars.
     fn combine(&mut self, fold: &Fold, left: &[Value], right: &[Value]) -> Result<SmallVec<[Value; 2]>, KernelError> {
         self.set(&fold.left, left);
         self.set(&fold.right, right);
@@ -432,7 +441,7 @@ impl Emitter<'_> {
         fold.neutral.iter().zip(&fold.items).map(value).collect()
     }
 
-    /// The n-th tuple of accumulators in the frame.
+    /// Loads the n-th tuple of accumulators from a stack slot.
     fn load_tuple(&mut self, fold: &Fold, from: StackSlot, n: usize) -> Result<SmallVec<[Value; 2]>, KernelError> {
         let place = self.b.ins().stack_addr(types::I64, from, (8 * n * fold.items.len()) as i32);
         Ok(self.tuple_at(fold, place))
@@ -459,7 +468,7 @@ impl Emitter<'_> {
     }
 }
 
-/// A loop over numbers: its block and its number, and the one after the last.
+/// A counted loop: its block, its counter, and the end of the count, exclusive.
 struct Count {
     again: Block,
     index: Value,

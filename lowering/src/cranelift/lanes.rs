@@ -1,4 +1,5 @@
-//! The values of one group of points: as vectors, as lanes, or both, changed from one to the other only when needed.
+//! The values of one group of points, on vectors or as scalars for each lane, or both. They are converted
+//! only when needed.
 
 use super::emit::{Emitter, clif};
 use super::unsupported;
@@ -10,7 +11,7 @@ use rewright_ir::DType;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// The lanes of a group in 128-bit vectors, the last of which may be filled in part.
+/// The lanes of a group in 128-bit vectors; the last vector may be filled in part.
 #[derive(Clone, Debug)]
 pub struct Vector {
     /// The type of one lane.
@@ -22,31 +23,32 @@ pub struct Vector {
 /// A value of a group of points.
 #[derive(Clone, Debug, Default)]
 pub struct Held {
-    /// The value on vectors. A bool is a mask, all bits of a lane set or none, and may be had at several widths.
+    /// The value on vectors. A bool is a mask, with all bits of a lane set or none, and may be present at
+    /// several widths.
     pub vectors: SmallVec<[Vector; 1]>,
     /// The value lane by lane.
     pub scalars: SmallVec<[Value; 16]>,
 }
 
-/// The group that is being emitted, and what its loop has at hand.
+/// The group that is being emitted, and memoized values of its loop.
 pub struct Group {
     /// The number of lanes.
     pub lanes: usize,
     /// The values so far.
     pub held: Vec<Held>,
-    /// The jump into the vector loops: what does not change in them is put before it.
+    /// The jump into the vector loops; loop invariants are inserted before it.
     pub preheader: Inst,
-    /// Values that are the same at all points, on vectors.
+    /// Uniform values, splatted to vectors.
     pub splats: FxHashMap<(KValue, Type), Value>,
-    /// Constants.
+    /// Vector constants.
     pub constants: FxHashMap<(Type, u128), Value>,
     /// The address of the tile's first element, for buffers that vary along the axis.
     pub bases: Vec<Value>,
     /// The tile's first index along the axis.
     pub start: Value,
-    /// The first lane's index in the tile, less `ahead`.
+    /// The index of the round's first point in the tile.
     pub index: Value,
-    /// The number of points of this round that came before.
+    /// The number of points of this round before the group.
     pub ahead: usize,
     /// The address of each buffer's element at `index`.
     pub addresses: FxHashMap<u32, Value>,
@@ -77,23 +79,23 @@ pub fn int_lane(elem: Type) -> Type {
     }
 }
 
-/// Vectors have their first lane lowest, on every processor that vectors are used on.
+/// The first lane of a vector is the lowest, on all processors with vectors.
 pub fn lane_order() -> MemFlagsData {
     MemFlagsData::new().with_endianness(Endianness::Little)
 }
 
 impl Emitter<'_> {
-    /// The group being emitted.
+    /// The group that is being emitted.
     pub fn group(&mut self) -> Result<&mut Group, KernelError> {
         self.group.as_mut().ok_or_else(|| unsupported("a vector outside of a vector loop"))
     }
 
-    /// The number of vectors that a value with lanes of a type has.
+    /// The number of vectors for a value with lanes of a type.
     pub fn chunk_count(&mut self, elem: Type) -> Result<usize, KernelError> {
         Ok((self.group()?.lanes * elem.bytes() as usize / 16).max(1))
     }
 
-    /// Where to put what is the same in all rounds of the vector loops.
+    /// A cursor in the preheader, for loop invariants.
     fn before_loops(&mut self) -> Result<FuncCursor<'_>, KernelError> {
         let at = self.group()?.preheader;
         Ok(FuncCursor::new(self.b.func).at_inst(at))
@@ -123,7 +125,7 @@ impl Emitter<'_> {
         self.kernel.values[value.0 as usize].level < self.kernel.axes as u32
     }
 
-    /// All chunks the same.
+    /// A vector whose chunks are equal.
     fn repeat(&mut self, elem: Type, chunk: Value) -> Result<Vector, KernelError> {
         Ok(Vector { elem, chunks: SmallVec::from_elem(chunk, self.chunk_count(elem)?) })
     }
@@ -160,7 +162,7 @@ impl Emitter<'_> {
         Ok(packed)
     }
 
-    /// The width of a bool's mask as it was made, if it is on vectors.
+    /// The lane type of the mask of a bool as it was first made, if it is on vectors.
     pub fn mask_elem(&mut self, value: KValue) -> Result<Option<Type>, KernelError> {
         Ok(self.group()?.held[value.0 as usize].vectors.first().map(|m| m.elem))
     }
@@ -189,7 +191,7 @@ impl Emitter<'_> {
         Ok(mask)
     }
 
-    /// Lanes put together.
+    /// Packs lanes into vectors.
     fn pack(&mut self, value: KValue, elem: Type) -> Result<Vector, KernelError> {
         let lanes = self.group()?.held[value.0 as usize].scalars.clone();
         if lanes.is_empty() {
@@ -235,7 +237,7 @@ impl Emitter<'_> {
         Ok(list)
     }
 
-    /// One lane; of a mask, 0 or 1.
+    /// One lane; 0 or 1 for a mask.
     pub fn extract(&mut self, vector: &Vector, lane: usize, bool: bool) -> Value {
         let per = vector_of(vector.elem).lane_count() as usize;
         let value = self.b.ins().extractlane(vector.chunks[lane / per], (lane % per) as u8);
@@ -247,12 +249,12 @@ impl Emitter<'_> {
         self.b.ins().band(byte, one)
     }
 
-    /// The same on each chunk, giving lanes of a type of the same width.
+    /// Applies `f` to each chunk; the result's lanes have the type `elem`, of the same width.
     pub fn each(&mut self, a: &Vector, elem: Type, mut f: impl FnMut(&mut Self, Value) -> Value) -> Vector {
         Vector { elem, chunks: a.chunks.iter().map(|&c| f(self, c)).collect() }
     }
 
-    /// The same on each pair of chunks.
+    /// Applies `f` to each pair of chunks.
     pub fn pairwise(
         &mut self,
         a: &Vector,
@@ -269,13 +271,13 @@ impl Emitter<'_> {
         if self.b.func.dfg.value_type(chunk) == ty { chunk } else { self.b.ins().bitcast(ty, lane_order(), chunk) }
     }
 
-    /// Keeps a computed value of the group.
+    /// Records a computed value of the group on vectors.
     pub fn hold(&mut self, value: KValue, vector: Vector) -> Result<(), KernelError> {
         self.group()?.held[value.0 as usize].vectors.push(vector);
         Ok(())
     }
 
-    /// Keeps a computed value of the group, lane by lane.
+    /// Records a computed value of the group lane by lane.
     pub fn hold_lanes(&mut self, value: KValue, lanes: SmallVec<[Value; 16]>) -> Result<(), KernelError> {
         self.group()?.held[value.0 as usize].scalars = lanes;
         Ok(())

@@ -15,7 +15,7 @@ pub struct Open {
     extent: Value,
     /// The buffers whose address changes along the axis.
     moving: Vec<usize>,
-    /// All addresses as they are in the body, and before the loop.
+    /// The addresses of all buffers in the body, and before the loop.
     inside: Vec<Value>,
     outside: Vec<Value>,
 }
@@ -51,7 +51,8 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The extents. Where one is 0 nothing runs, not even what is outside of that loop: its operands need not exist.
+    /// Loads the extents. If one is 0, nothing runs, not even the levels outside of that loop: their
+    /// operands need not exist.
     fn extents(&mut self, array: Value) -> Result<Vec<Value>, KernelError> {
         let mut extents = Vec::with_capacity(self.kernel.axes);
         let zero = self.int(types::I64, 0);
@@ -66,7 +67,7 @@ impl Emitter<'_> {
         Ok(extents)
     }
 
-    /// The loops and what is in them; at least one point exists.
+    /// Emits the loops and their bodies, for at least one point.
     fn nest(&mut self, extents: &[Value]) -> Result<(), KernelError> {
         let mut open: Vec<Open> = Vec::new();
         self.level(0)?;
@@ -87,7 +88,8 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The innermost loop one point at a time, from index `first` on, which is below the extent; the addresses are of its element.
+    /// Emits the innermost loop one point at a time, from index `first` on, which is below the extent. The
+    /// addresses are those of the first element.
     pub fn points(&mut self, axis: usize, first: Value, extent: Value) -> Result<(), KernelError> {
         let open = self.open(axis, first, extent);
         self.level(axis + 1)?;
@@ -116,7 +118,7 @@ impl Emitter<'_> {
         Open { header, axis, extent, moving, inside: self.pointers.clone(), outside }
     }
 
-    /// Ends the loop that was begun last.
+    /// Ends the innermost open loop.
     pub fn close(&mut self, open: Open) -> Result<(), KernelError> {
         let Some(index) = self.indices.pop() else { return Err(unsupported("a loop that was not begun")) };
         let next = self.b.ins().iadd_imm_s(index, 1);
@@ -133,7 +135,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The instructions of one level, one point at a time.
+    /// Emits the instructions of one level, one point at a time.
     pub fn level(&mut self, level: usize) -> Result<(), KernelError> {
         let kernel = self.kernel;
         let levels = Rc::clone(&self.levels);

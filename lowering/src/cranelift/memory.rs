@@ -1,4 +1,4 @@
-//! Loads and stores of buffers, one element at a time.
+//! Scalar loads and stores of buffers and parameters.
 
 use super::emit::{Emitter, clif, int_of, plain};
 use crate::kernel::Part;
@@ -6,7 +6,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use rewright_ir::DType;
 
-/// Where in an element a part is, in bytes.
+/// The offset of a part in an element, in bytes.
 pub fn part_offset(dtype: DType, part: Part) -> i32 {
     match part {
         Part::Re => 0,
@@ -15,7 +15,7 @@ pub fn part_offset(dtype: DType, part: Part) -> i32 {
 }
 
 impl Emitter<'_> {
-    /// The element at the current point.
+    /// Loads the element at the current point.
     pub fn load_scalar(&mut self, buffer: u32, part: Part) -> Value {
         let dtype = self.kernel.buffers[buffer as usize].dtype;
         let value =
@@ -27,7 +27,7 @@ impl Emitter<'_> {
         self.icmp(IntCC::NotEqual, value, zero)
     }
 
-    /// Writes the element at the current point.
+    /// Stores the element at the current point.
     pub fn store_scalar(&mut self, buffer: u32, part: Part, value: Value) {
         let dtype = self.kernel.buffers[buffer as usize].dtype;
         self.b.ins().store(plain(), value, self.pointers[buffer as usize], part_offset(dtype, part));

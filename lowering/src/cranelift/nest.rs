@@ -10,7 +10,7 @@ use crate::program::Nest;
 use cranelift_codegen::ir::{InstBuilder, StackSlot, Value, types};
 use std::mem::offset_of;
 
-/// Where the arguments of kernels are, on the stack.
+/// The stack slots for the arguments of kernels.
 #[derive(Default)]
 pub struct NestFrame {
     /// The strides of each nest, in the order of the program.
@@ -23,12 +23,12 @@ pub struct NestFrame {
     slot: Option<StackSlot>,
 }
 
-/// What the code calls.
+/// Calls a kernel; called by the code.
 ///
 /// # Safety
 /// `kernel` is alive, and `args` is as [`CompiledKernel::call`] says.
 unsafe extern "C" fn call_kernel(kernel: *const Box<dyn CompiledKernel>, args: *const KernelArgs) {
-    // SAFETY: the code passes a kernel that its owner has, and arguments for it.
+    // SAFETY: the code passes a kernel that is alive, and arguments for it.
     unsafe { (**kernel).call(&*args) }
 }
 

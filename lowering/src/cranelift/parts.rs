@@ -1,4 +1,4 @@
-//! Significands and exponents of floats, and tables to look up what goes with them, of one number or of a vector.
+//! Significands and exponents of floats, and lookups in tables of 16 numbers, for scalars and vectors.
 
 use super::emit::Emitter;
 use super::lanes::{int_lane, lane_order, vector_of};
@@ -8,14 +8,15 @@ use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
 use rewright_ir::math::vector::{Layout, Table};
 use rewright_ir::{DType, Scalar};
 
-/// The integer type of as many lanes, and how to see one as the other.
+/// The integer type with as many lanes, and the flags of bitcasts to it.
 pub fn bits_of(float: Type) -> (Type, MemFlagsData) {
     let lane = int_lane(float.lane_type());
     if float.is_vector() { (vector_of(lane), lane_order()) } else { (lane, MemFlagsData::new()) }
 }
 
 impl Emitter<'_> {
-    /// As [`Real::significand`](rewright_ir::math::vector::Real::significand) computes it.
+    /// The significand, with the operations of
+    /// [`Real::significand`](rewright_ir::math::vector::Real::significand).
     pub fn significand(&mut self, x: Value) -> Result<Value, KernelError> {
         let float = self.b.func.dfg.value_type(x);
         let n = Layout::of(float.lane_type() == types::F32);
@@ -31,7 +32,7 @@ impl Emitter<'_> {
         Ok(self.either(positive, m, nan))
     }
 
-    /// As [`Real::exponent`](rewright_ir::math::vector::Real::exponent) computes it.
+    /// The exponent, with the operations of [`Real::exponent`](rewright_ir::math::vector::Real::exponent).
     pub fn exponent(&mut self, x: Value, significand: Value) -> Result<Value, KernelError> {
         let float = self.b.func.dfg.value_type(x);
         let n = Layout::of(float.lane_type() == types::F32);
@@ -57,7 +58,7 @@ impl Emitter<'_> {
         Ok(self.either(at_zero, below, k))
     }
 
-    /// The bits of a number, as a normal one, and whether it was none.
+    /// The bits of a number scaled to a normal one, and whether it was below the least normal number.
     fn lifted(&mut self, x: Value, n: &Layout) -> Result<(Value, Value), KernelError> {
         let float = self.b.func.dfg.value_type(x);
         let (int, flags) = bits_of(float);
@@ -68,7 +69,7 @@ impl Emitter<'_> {
         Ok((self.b.ins().bitcast(int, flags, lifted), subnormal))
     }
 
-    /// `condition ? a : b`, of numbers or of lanes.
+    /// `condition ? a : b`, of scalars or of vectors.
     pub fn either(&mut self, condition: Value, a: Value, b: Value) -> Value {
         let float = self.b.func.dfg.value_type(a);
         if !float.is_vector() {
@@ -78,7 +79,7 @@ impl Emitter<'_> {
         self.b.ins().bitselect(condition, a, b)
     }
 
-    /// The float nearest to a number, in all lanes.
+    /// A constant, rounded to the nearest float, in all lanes.
     pub fn number(&mut self, float: Type, number: f64) -> Result<Value, KernelError> {
         let dtype = if float.lane_type() == types::F32 { DType::F32 } else { DType::F64 };
         let bits = Scalar::F64(number).cast(dtype).bits().0;
@@ -90,7 +91,7 @@ impl Emitter<'_> {
         if int.is_vector() { self.vector_constant(int.lane_type(), bits) } else { Ok(self.int(int, bits as i64)) }
     }
 
-    /// The number of a table that the low four bits of an integer say; of a vector of them each by itself.
+    /// Looks up a number of a table by the low four bits of an integer, or of each lane of a vector.
     pub fn choose(&mut self, table: &'static Table, n: Value) -> Result<Value, KernelError> {
         let int = self.b.func.dfg.value_type(n);
         let period = table.period(true);
@@ -121,14 +122,15 @@ impl Emitter<'_> {
         Ok(self.b.ins().load(float, MemFlagsData::trusted(), at, 0))
     }
 
-    /// The same of four numbers at once, by permutations of the bytes of each four of the table, which give 0 for all others. Of sixteen it takes longer than
-    /// one number at a time.
+    /// Looks up four numbers at once, by byte permutations of each four numbers of the table. A permutation
+    /// gives 0 for indices of other numbers. With a table of sixteen numbers this takes longer than one
+    /// lookup at a time.
     fn choose_four(&mut self, table: &[f32], n: Value) -> Result<Value, KernelError> {
         let bytes = lane_order();
         let [within, four, others] = [table.len() as u64 - 1, 0x0404_0404, 0x0302_0100];
         let within = self.vector_constant(types::I32, within)?;
         let (four, others) = (self.vector_constant(types::I32, four)?, self.vector_constant(types::I32, others)?);
-        // A number's first byte is four times as far as it is, and the others follow.
+        // The first byte of a number has four times its index; the others follow.
         let number = self.b.ins().band(n, within);
         let first = self.b.ins().imul(number, four);
         let places = self.b.ins().iadd(first, others);
