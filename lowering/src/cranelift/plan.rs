@@ -1,4 +1,4 @@
-//! How the innermost loop is run: how many points at once, and which instructions on vectors.
+//! The plan of the innermost loop: lanes, unrolling, and the instructions that are vectorized.
 
 use super::Features;
 use super::fold::LANES;
@@ -8,27 +8,29 @@ use crate::kernel::{Binary, KInst, KOp, Kernel, Unary};
 use rewright_ir::DType;
 use rewright_ir::expr::Order;
 
-/// Above so many vector instructions a round of the loop is not made longer.
+/// A round is unrolled up to this many vector instructions.
 const ENOUGH: usize = 256;
-/// Above so many the points of a round are as few as fill one vector.
+/// If a group has more vector instructions, it has only as many points as fill one vector of the widest
+/// dtype.
 const MANY: usize = 4000;
-/// Above so many instructions there is no vector loop at all.
+/// With more instructions there is no vector loop.
 const TOO_MANY: usize = 20_000;
 
 /// See the module's page.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The points of one group: a value of the widest dtype fills up to four vectors, one of the narrowest at most one. 1 means that there is
-    /// no vector loop.
+    /// The points of a group: a value of the widest dtype fills up to four vectors, one of the narrowest at
+    /// most one. 1 if there is no vector loop.
     pub lanes: usize,
-    /// How many groups one round of the loop computes.
+    /// The groups of a round (unroll factor).
     pub groups: usize,
-    /// For each instruction of the innermost level, whether it is done on vectors rather than lane by lane.
+    /// For each instruction of the innermost level, whether it is vectorized; else it is computed lane by
+    /// lane.
     pub vector: Vec<bool>,
 }
 
 impl Plan {
-    /// Decides for a kernel.
+    /// The plan of a kernel.
     pub fn new(kernel: &Kernel, features: Features) -> Self {
         let inner = kernel.axes as u32;
         let after = |number: &usize| kernel.fold.as_ref().is_some_and(|fold| fold.after.contains(number));
@@ -43,7 +45,7 @@ impl Plan {
         let vector = forms(kernel, &insts, features);
         if let Some(fold) = &kernel.fold {
             return match fold.order {
-                // A leaf has room where rows are copied to.
+                // The area for copies of rows must have room for a leaf.
                 Order::Tree { lanes, leaf, .. } if lanes.is_multiple_of(LANES) && room(kernel) >= leaf => {
                     Plan { lanes: LANES, groups: 1, vector }
                 }
@@ -65,7 +67,7 @@ impl Plan {
 }
 
 impl Plan {
-    /// The plan in words.
+    /// A description for users.
     pub fn describe(&self, kernel: &Kernel) -> String {
         let loops = match kernel.axes {
             0 => return "no loop".to_string(),
@@ -95,7 +97,7 @@ impl Plan {
     }
 }
 
-/// The sizes of what an instruction needs vectors for.
+/// The sizes of the lanes that an instruction needs on vectors.
 fn sizes(kernel: &Kernel, inst: &KInst, vector: bool) -> Vec<usize> {
     match &inst.op {
         KOp::Load(buffer, _) | KOp::Store(buffer, _) => vec![kernel.buffers[*buffer as usize].dtype.real().size()],
@@ -107,13 +109,13 @@ fn sizes(kernel: &Kernel, inst: &KInst, vector: bool) -> Vec<usize> {
         _ => {
             let results = (0..inst.results).map(|r| kernel.values[(inst.first.0 + r) as usize].dtype);
             let dtypes = inst.args.iter().map(|&a| kernel.dtype(a)).chain(results);
-            // A bool is as wide as what it goes with.
+            // A bool has the lane size of the values that it is used with.
             dtypes.filter(|d| !d.is_bool()).map(DType::size).collect()
         }
     }
 }
 
-/// Whether an instruction can be done on vectors.
+/// Whether an instruction can be vectorized.
 fn vectorizes(kernel: &Kernel, inst: &KInst, features: Features) -> bool {
     let from = inst.args.last().map(|&a| kernel.dtype(a));
     let to = (inst.results > 0).then(|| kernel.dtype(inst.first));
@@ -121,7 +123,7 @@ fn vectorizes(kernel: &Kernel, inst: &KInst, features: Features) -> bool {
     match &inst.op {
         KOp::Unary(Unary::PopCount | Unary::LeadingZeros) => false,
         KOp::Binary(Binary::Quot | Binary::Rem) => !wide_int(to),
-        // One count for all lanes, or none.
+        // All lanes must have one count.
         KOp::Binary(Binary::Shl | Binary::Shr) => kernel.values[inst.args[1].0 as usize].level < kernel.axes as u32,
         KOp::Convert => {
             let rounds_once = !(wide_int(from) && to == Some(DType::F32));
@@ -134,17 +136,17 @@ fn vectorizes(kernel: &Kernel, inst: &KInst, features: Features) -> bool {
     }
 }
 
-/// What a value naturally is.
+/// The form in which a value is computed.
 #[derive(Clone, Copy, PartialEq)]
 enum Nature {
-    /// Loaded, an index, or the same at all points: as it is wanted.
+    /// Any form: it is loaded, an index, or uniform.
     Either,
     Vectors,
     Lanes,
 }
 
-/// Which instructions to do on vectors: those that can, but for those in between others that can't, where packing lanes into vectors
-/// and back would cost more than it saves.
+/// Chooses the instructions to vectorize: all that can be, except those between instructions that can't,
+/// where packing lanes into vectors and unpacking them would cost more than vectors save.
 fn forms(kernel: &Kernel, insts: &[(usize, &KInst)], features: Features) -> Vec<bool> {
     let mut nature = vec![Nature::Either; kernel.values.len()];
     let mut vector = vec![true; kernel.insts.len()];
@@ -168,7 +170,7 @@ fn forms(kernel: &Kernel, insts: &[(usize, &KInst)], features: Features) -> Vec<
     for &(n, inst) in insts.iter().rev() {
         let first = inst.first.0 as usize;
         match inst.op {
-            // A store takes what there is.
+            // A store takes either form.
             KOp::Store(..) => continue,
             _ if !vector[n] => {}
             _ => {

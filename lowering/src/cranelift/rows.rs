@@ -1,8 +1,9 @@
-//! The innermost loop: rows of points, in vectors as far as they go.
+//! The innermost loop: rows of points, in vectors as far as possible.
 //!
-//! A row whose elements are adjacent in every buffer is one tile. Of any other row tiles of a fixed number of points are copied to adjacent
-//! places on the stack, computed there, and copied back, so that there is one vector loop for all layouts. What is left of a row,
-//! less than a group, is computed one point at a time.
+//! A row whose elements are adjacent in every buffer is one tile. From other rows, tiles of a fixed number
+//! of points are copied to contiguous areas on the stack, computed there, and copied back, so that one
+//! vector loop serves all layouts. The last points of a row, fewer than a group, are computed one at a time
+//! (epilogue).
 
 use super::emit::Emitter;
 use super::lanes::{Group, Held};
@@ -14,7 +15,8 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 impl Emitter<'_> {
-    /// True if all buffers that vary along the innermost axis have adjacent elements, found out once a call.
+    /// True if all buffers that vary along the innermost axis have adjacent elements; computed once for each
+    /// call.
     pub fn adjacent(&mut self) -> Result<Value, KernelError> {
         let axis = self.kernel.axes - 1;
         let mut difference = self.int(types::I64, 0);
@@ -28,7 +30,7 @@ impl Emitter<'_> {
         Ok(self.icmp(IntCC::Equal, difference, zero))
     }
 
-    /// The innermost loop, from the row's first point on.
+    /// Emits the innermost loop, from the row's first point on.
     pub fn row(&mut self, extent: Value) -> Result<(), KernelError> {
         let axis = self.kernel.axes - 1;
         let zero = self.int(types::I64, 0);
@@ -76,7 +78,7 @@ impl Emitter<'_> {
         self.rest(axis, start, extent, &moving)
     }
 
-    /// The points from `start` on, of which there may be none, one at a time.
+    /// Emits the epilogue: the points from `start` on, possibly none, one at a time.
     fn rest(&mut self, axis: usize, start: Value, extent: Value, moving: &[usize]) -> Result<(), KernelError> {
         let (some, done) = (self.b.create_block(), self.b.create_block());
         let any = self.icmp(IntCC::UnsignedLessThan, start, extent);
@@ -100,7 +102,8 @@ impl Emitter<'_> {
         Ok(self.offset(self.pointers[buffer], distance))
     }
 
-    /// The vector loops over a tile: a long round as often as it fits, then groups. Gives the tile's start and how many points are done.
+    /// Emits the vector loops over a tile: unrolled rounds as long as they fit, then single groups. Returns
+    /// the tile's start and the number of points done.
     fn tile(&mut self, tile: Block, moving: &[usize]) -> Result<(Value, Value), KernelError> {
         let (start, count) = self.begin_tile(tile, moving)?;
         let mut done = self.int(types::I64, 0);
@@ -112,7 +115,7 @@ impl Emitter<'_> {
         Ok((start, done))
     }
 
-    /// Begins the vector loops over a tile. Gives the tile's start and its number of points.
+    /// Begins the vector loops over a tile. Returns the tile's start and its number of points.
     pub fn begin_tile(&mut self, tile: Block, moving: &[usize]) -> Result<(Value, Value), KernelError> {
         self.b.switch_to_block(tile);
         let params = self.b.block_params(tile).to_vec();
@@ -143,7 +146,8 @@ impl Emitter<'_> {
         Ok((start, count))
     }
 
-    /// A loop of rounds of so many groups, from point `from` of the tile on. Gives the first point that is not done.
+    /// Emits a loop of rounds with `groups` groups, from point `from` of the tile on. Returns the first
+    /// point that is not done.
     fn rounds(&mut self, from: Value, count: Value, groups: usize) -> Result<Value, KernelError> {
         let points = (self.plan.lanes * groups) as i64;
         let (round, done) = (self.block([types::I64]), self.block([types::I64]));
@@ -164,7 +168,7 @@ impl Emitter<'_> {
         Ok(self.b.block_params(done)[0])
     }
 
-    /// The point of the tile that the groups that follow begin at.
+    /// Begins a round at a point of the tile.
     pub fn begin_round(&mut self, index: Value) -> Result<(), KernelError> {
         let group = self.group()?;
         group.index = index;
@@ -173,7 +177,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The instructions of the innermost level for one group of a round.
+    /// Emits the instructions of the innermost level for one group of a round.
     pub fn one_group(&mut self, number: usize) -> Result<(), KernelError> {
         let kernel = self.kernel;
         let (lanes, values) = (self.plan.lanes, kernel.values.len());

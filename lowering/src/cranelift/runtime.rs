@@ -9,7 +9,7 @@ use cranelift_codegen::ir::{AbiParam, Block, InstBuilder, SigRef, Signature, Typ
 use rewright_ir::{DType, Eval, EvalError, Loc, Scalar};
 use smallvec::SmallVec;
 
-/// One instruction that calls an op by its reference meaning. The code holds the address.
+/// An instruction that calls an op by its reference meaning. The code contains its address.
 pub struct Site {
     pub number: usize,
     pub loc: Loc,
@@ -44,25 +44,27 @@ impl Site {
     }
 }
 
-/// What the code calls: gives 0 if all went well.
+/// Computes an op by its reference meaning; called by the code. Returns 0 on success.
 ///
 /// # Safety
-/// `site` is alive, `args` and `results` have a word for each operand and result part, `status` is the call's.
+/// `site` is alive, `args` and `results` have a word for each operand and result part, `status` is the
+/// call's.
 unsafe extern "C" fn call_reference(
     site: *const Site,
     args: *const u64,
     results: *mut u64,
     status: *mut Status,
 ) -> u64 {
-    // SAFETY: the code passes its own site, which the compiled kernel owns, and stack slots of the sizes that the site asks for;
-    // they are apart from each other and from all else.
+    // SAFETY: the code passes its own site, which the compiled kernel owns, and stack slots of the sizes
+    // that the site needs. These do not overlap each other or other data.
     let (site, args, results) = unsafe {
         let site = &*site;
         let (ins, outs) = (parts(&site.reference.args), parts(&site.reference.results));
         (site, std::slice::from_raw_parts(args, ins), std::slice::from_raw_parts_mut(results, outs))
     };
     let Err(error) = site.run(args, results) else { return 0 };
-    // SAFETY: the caller of the kernel gave a status that is valid for the call and that only this call uses.
+    // SAFETY: the caller of the kernel gave a status that is valid for the call and that only this call
+    // uses.
     let status = unsafe { &mut *status };
     if status.failed == 0 {
         status.failed = site.number as u64 + 1;
@@ -71,7 +73,7 @@ unsafe extern "C" fn call_reference(
     1
 }
 
-/// The number of values that scalars of these dtypes are split into.
+/// The number of words for scalars of these dtypes; complex ones have two.
 pub fn parts(dtypes: &[DType]) -> usize {
     dtypes.iter().map(|d| 1 + d.is_complex() as usize).sum()
 }
@@ -104,7 +106,7 @@ impl Emitter<'_> {
         Ok(self.b.inst_results(call)[0])
     }
 
-    /// Calls a mathematical function where a condition holds.
+    /// Calls a mathematical function if a condition holds.
     pub fn math_where(
         &mut self,
         call: &MathCall,
@@ -155,7 +157,7 @@ impl Emitter<'_> {
         Ok(Vector { elem, chunks: self.b.block_params(after).iter().copied().collect() })
     }
 
-    /// A block that is seldom run.
+    /// A cold block.
     fn seldom_block(&mut self) -> Block {
         let block = self.b.create_block();
         self.b.set_cold_block(block);

@@ -1,4 +1,4 @@
-//! One lane at a time: what each operation is on scalars.
+//! Emission of operations on scalars.
 
 use super::emit::{Emitter, clif};
 use super::unsupported;
@@ -9,7 +9,8 @@ use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use rewright_ir::DType;
 
 impl Emitter<'_> {
-    /// An operation on scalars that depends on its operands only. `from` is the dtype of the last operand, `to` the result's.
+    /// Emits an operation that depends on its operands only. `from` is the dtype of the last operand, `to`
+    /// that of the result.
     pub fn scalar_op(&mut self, op: &KOp, from: DType, to: DType, args: &[Value]) -> Result<Value, KernelError> {
         Ok(match (op, args) {
             (KOp::Const(bits), []) => self.constant(to, *bits),
@@ -94,7 +95,8 @@ impl Emitter<'_> {
         })
     }
 
-    /// Division that never traps. Below 32 bits it is done with 32, where the minimum by -1 does not overflow.
+    /// Division that never traps. Dtypes below 32 bits are divided with 32 bits, where the minimum by -1
+    /// does not overflow.
     fn divide(&mut self, op: Binary, dtype: DType, a: Value, b: Value) -> Value {
         let (narrow, wide) = (clif(dtype), if dtype.size() < 4 { types::I32 } else { clif(dtype) });
         let (a, b) = (self.extend(dtype, wide, a), self.extend(dtype, wide, b));
@@ -107,7 +109,7 @@ impl Emitter<'_> {
             let by_minus_one = self.icmp(IntCC::Equal, b, minus_one);
             safe = self.b.ins().select(by_minus_one, one, safe);
             let divided = if quot { self.b.ins().sdiv(a, safe) } else { self.b.ins().srem(a, safe) };
-            // The remainder by 1 is that by -1: 0.
+            // The remainder by 1 equals that by -1: 0.
             let special = if quot { self.b.ins().ineg(a) } else { divided };
             self.b.ins().select(by_minus_one, special, divided)
         } else {
@@ -177,7 +179,7 @@ pub fn int_condition(op: Compare, signed: bool) -> IntCC {
     }
 }
 
-/// The comparison that holds where the first of two floats is the smaller one, or the greater one.
+/// The condition under which the first of two floats is the minimum, or the maximum.
 pub fn first_of_floats(op: Binary) -> FloatCC {
     if op == Binary::Min { FloatCC::LessThan } else { FloatCC::GreaterThan }
 }

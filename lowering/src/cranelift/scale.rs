@@ -1,4 +1,4 @@
-//! Products with powers of 2, of one number or of a vector.
+//! Products with powers of 2, for scalars and vectors.
 
 use super::emit::Emitter;
 use super::parts::bits_of;
@@ -7,7 +7,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use rewright_ir::math::vector::{FRACTION, scale_numbers};
 
 impl Emitter<'_> {
-    /// `x 2^floor(k)`, as [`Real::scale`](rewright_ir::math::vector::Real::scale) computes it.
+    /// `x 2^floor(k)`, with the operations of [`Real::scale`](rewright_ir::math::vector::Real::scale).
     pub fn scale(&mut self, x: Value, k: Value) -> Result<Value, KernelError> {
         let float = self.b.func.dfg.value_type(x);
         let (int, flags) = bits_of(float);

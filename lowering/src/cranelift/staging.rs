@@ -1,27 +1,27 @@
-//! Rows whose elements are not adjacent: copied to where they are, and back.
+//! Staging: copies of rows whose elements are not adjacent, to contiguous areas on the stack and back.
 
 use super::emit::Emitter;
 use super::plan::Plan;
 use crate::kernel::{KOp, Kernel, KernelError, Part};
 use cranelift_codegen::ir::{InstBuilder, StackSlot, Value, types};
 
-/// The stack that copies may take.
+/// The most bytes of stack for copies.
 const ROOM: usize = 32 << 10;
-/// The points of a tile, where room is no limit.
+/// The points of a tile, unless `ROOM` limits them.
 const POINTS: usize = 256;
-/// The same where points are combined, leaf by leaf.
+/// The same for reductions, which copy leaf by leaf.
 const LEAF_POINTS: usize = 1024;
 
-/// Where copies are.
+/// The layout of the copies.
 #[derive(Clone, Debug, Default)]
 pub struct Staging {
     /// The points of a tile; 0 if there is no room for a round of the vector loop.
     pub points: usize,
-    /// The distance of each buffer's copy from the start of the slot.
+    /// The offset of each buffer's copy in the slot.
     offsets: Vec<usize>,
     /// The bytes of all copies.
     bytes: usize,
-    /// Whether a buffer's elements must be there before the tile is computed.
+    /// Whether a buffer's elements must be copied in before the tile is computed.
     read: Vec<bool>,
     slot: Option<StackSlot>,
 }
@@ -38,7 +38,7 @@ pub fn room(kernel: &Kernel) -> usize {
 }
 
 impl Staging {
-    /// Decides for a kernel.
+    /// The layout for a kernel.
     pub fn new(kernel: &Kernel, plan: &Plan) -> Self {
         let round = plan.lanes * plan.groups;
         let points = room(kernel) / round * round;
@@ -53,7 +53,8 @@ impl Staging {
     }
 }
 
-/// Whether elements of a buffer are loaded, or written in part so that the rest must be kept.
+/// Whether elements of a buffer are loaded, or only one part of them is stored, so that the other part must
+/// be preserved.
 fn is_read(kernel: &Kernel, buffer: u32) -> bool {
     let uses = |wanted: fn(&KOp) -> Option<(u32, Part)>, part: Option<Part>| {
         kernel.insts.iter().filter_map(|i| wanted(&i.op)).any(|(n, p)| n == buffer && part.is_none_or(|part| part == p))
@@ -66,7 +67,8 @@ fn is_read(kernel: &Kernel, buffer: u32) -> bool {
 }
 
 impl Emitter<'_> {
-    /// Where the elements of `count` points from `start` on are adjacent: the copies, or the places themselves.
+    /// The addresses of the contiguous elements of `count` points from `start` on: the copies, or the
+    /// elements themselves if they are contiguous.
     pub fn stage_in(
         &mut self,
         moving: &[usize],
@@ -87,7 +89,7 @@ impl Emitter<'_> {
         Ok(places)
     }
 
-    /// Copies back what was written.
+    /// Copies results back.
     pub fn stage_out(&mut self, moving: &[usize], axis: usize, start: Value, count: Value) -> Result<(), KernelError> {
         for &n in moving.iter().filter(|&&n| self.kernel.buffers[n].written) {
             let (to, stride) = (self.element(n, axis, start)?, self.stride(n, axis)?);
@@ -109,10 +111,12 @@ impl Emitter<'_> {
     }
 }
 
-/// Copies elements to adjacent places, unless they are adjacent; gives where they are.
+/// Copies elements to a contiguous area, unless they are contiguous; returns the address of the contiguous
+/// elements.
 ///
 /// # Safety
-/// There are `count` elements of `size` bytes, a power of two up to 16, `stride` apart from `from` on, and room for them at `copy`, apart from them.
+/// There are `count` elements of `size` bytes, a power of two up to 16, `stride` apart from `from` on, and
+/// room for them at `copy`, which does not overlap them.
 unsafe extern "C" fn gather(from: *const u8, stride: i64, count: u64, copy: *mut u8, size: u64) -> *const u8 {
     if stride == size as i64 {
         return from;
@@ -130,7 +134,7 @@ unsafe extern "C" fn gather(from: *const u8, stride: i64, count: u64, copy: *mut
     copy
 }
 
-/// Copies elements back from adjacent places, unless they are adjacent themselves.
+/// Copies elements back from a contiguous area, unless they are contiguous themselves.
 ///
 /// # Safety
 /// As for [`gather`], the elements being writable.
@@ -153,7 +157,7 @@ unsafe extern "C" fn scatter(to: *mut u8, stride: i64, count: u64, copy: *const 
 /// Copies elements that are `from_stride` bytes apart to places that are `to_stride` bytes apart.
 ///
 /// # Safety
-/// All of these are valid to read and to write, at any alignment, and apart from each other.
+/// All elements are valid to read, and all places valid to write, at any alignment; the two do not overlap.
 unsafe fn copy_apart<T: Copy>(from: *const u8, from_stride: i64, to: *mut u8, to_stride: i64, count: u64) {
     for n in 0..count as i64 {
         // SAFETY: element n of both.

@@ -1,4 +1,4 @@
-//! What each operation is on vectors.
+//! Emission of operations on vectors.
 
 use super::emit::{Emitter, clif};
 use super::lanes::{Vector, int_lane, lane_order, vector_of};
@@ -12,7 +12,7 @@ use rewright_ir::DType;
 use smallvec::SmallVec;
 
 impl Emitter<'_> {
-    /// An instruction of the innermost level, for the points of the group.
+    /// Emits an instruction of the innermost level, for the points of the group.
     pub fn group_inst(&mut self, number: usize, inst: &KInst) -> Result<(), KernelError> {
         let vector = self.plan.vector[number];
         match &inst.op {
@@ -35,13 +35,13 @@ impl Emitter<'_> {
         }
     }
 
-    /// A value computed in the loop that all lanes share.
+    /// Records a value that is computed in the loop and equal in all lanes.
     pub fn hold_same(&mut self, value: KValue, scalar: Value) -> Result<(), KernelError> {
         let lanes = self.group()?.lanes;
         self.hold_lanes(value, SmallVec::from_elem(scalar, lanes))
     }
 
-    /// Lane by lane.
+    /// Emits an operation lane by lane.
     fn lanes_op(&mut self, op: &KOp, inst: &KInst) -> Result<(), KernelError> {
         let to = self.dtype(inst.first);
         let from = inst.args.last().map_or(to, |&a| self.dtype(a));
@@ -123,7 +123,7 @@ impl Emitter<'_> {
         Ok(self.each(a, a.elem, apply))
     }
 
-    /// An operation on two vectors of one dtype.
+    /// Emits an operation on two vectors of one dtype.
     pub fn vector_binary(&mut self, op: Binary, dtype: DType, a: &Vector, b: &Vector) -> Result<Vector, KernelError> {
         let (float, signed, wide) = (dtype.is_float(), dtype.is_signed(), dtype.size() == 8);
         let apply: fn(&mut Self, Value, Value) -> Value = match op {
@@ -162,7 +162,7 @@ impl Emitter<'_> {
         Ok(self.pairwise(a, b, a.elem, apply))
     }
 
-    /// There is no multiplication of bytes: it is done with 16 bits.
+    /// Multiplies bytes as 16-bit lanes; there is no multiplication of bytes.
     fn multiply_bytes(&mut self, a: &Vector, b: &Vector) -> Result<Vector, KernelError> {
         let a = self.resize(a.clone(), types::I16, false)?;
         let b = self.resize(b.clone(), types::I16, false)?;
@@ -203,7 +203,7 @@ impl Emitter<'_> {
         let count = self.scalar(count)?;
         let most = self.int(ty, ty.bits() as i64 - 1);
         let first = self.b.ins().umin(count, most);
-        // A count of the width or more takes another shift by 1, after one by all but 1.
+        // A count of at least the width shifts by the width less 1, and then by 1.
         let too_many = self.icmp(IntCC::UnsignedGreaterThan, count, most);
         let rest = if ty == types::I8 { too_many } else { self.b.ins().uextend(ty, too_many) };
         Ok(match (op, dtype.is_signed()) {
@@ -229,7 +229,7 @@ impl Emitter<'_> {
         self.pairwise(a, b, mask, |e, x, y| e.b.ins().icmp(condition, x, y))
     }
 
-    /// Operations on bools: on masks, of the narrowest width that one of the operands has.
+    /// Emits an operation on bools, on masks of the narrowest width that an operand has.
     fn mask_op(&mut self, op: &KOp, args: &[KValue]) -> Result<Vector, KernelError> {
         let elem = self.narrowest(args)?;
         let masks = args.iter().map(|&a| self.mask(a, elem)).collect::<Result<SmallVec<[Vector; 2]>, _>>()?;
@@ -246,7 +246,7 @@ impl Emitter<'_> {
         Ok(self.pairwise(&masks[0], &masks[1], elem, apply))
     }
 
-    /// The narrowest width of masks that some of these values have; a byte if none has one.
+    /// The narrowest lane type of the masks of these values; a byte if none is a mask.
     fn narrowest(&mut self, values: &[KValue]) -> Result<Type, KernelError> {
         let mut found: Option<Type> = None;
         for &value in values {
@@ -273,7 +273,7 @@ impl Emitter<'_> {
         Ok(Vector { elem: a.elem, chunks })
     }
 
-    /// Lanes of `x` where the mask is set and of `y` elsewhere.
+    /// Takes the lanes of `x` where the mask is set, and of `y` elsewhere.
     pub fn blend(&mut self, mask: Value, x: Value, y: Value, elem: Type) -> Value {
         let mask = self.recast(mask, elem);
         self.b.ins().bitselect(mask, x, y)

@@ -10,7 +10,8 @@ use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use rewright_ir::DType;
 
 impl Emitter<'_> {
-    /// What `Scalar::cast` does, but for conversions between floats and 64-bit integers that the plan does lane by lane.
+    /// Converts with the semantics of `Scalar::cast`, except between floats and 64-bit integers where the
+    /// plan converts lane by lane.
     pub fn vector_convert(&mut self, from: DType, to: DType, a: KValue) -> Result<Vector, KernelError> {
         if from.is_bool() {
             return self.bool_to(to, a);
@@ -50,7 +51,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// Integers to floats, but for 64-bit ones to `f32`.
+    /// Converts integers to floats, except 64-bit ones to `f32`.
     pub fn vector_int_to_float(&mut self, from: DType, to: DType, a: Vector) -> Result<Vector, KernelError> {
         match (from, to) {
             (DType::U64, DType::F64) => {
@@ -82,9 +83,9 @@ impl Emitter<'_> {
         })
     }
 
-    /// Signed 64-bit integers to doubles, with one rounding: the high half with 2^31 added and the low half are each put under the leading bit of
-    /// a double of fitting magnitude (2^84 and 2^52), from the first one these magnitudes and 2^63 are taken off again, which is
-    /// exact, and the sum rounds.
+    /// Converts signed 64-bit integers to doubles with one rounding. The high half plus 2^31 and the low
+    /// half each become the low bits of a double, with leading bits 2^84 and 2^52. Both magnitudes and 2^63
+    /// are subtracted from the first double, which is exact. The sum of both doubles rounds.
     fn long_to_double(&mut self, a: &Vector) -> Result<Vector, KernelError> {
         let low_bits = self.vector_constant(types::I64, 0xFFFF_FFFF)?;
         let low_one = self.vector_constant(types::I64, 0x4330_0000_0000_0000)?;
@@ -130,7 +131,7 @@ impl Emitter<'_> {
             DType::U16 => self.narrow(&ints, Narrowing::ToUnsigned),
             DType::I16 => self.narrow(&ints, Narrowing::ToSigned),
             _ => {
-                // The values are in range already: nothing is changed but the width.
+                // The values are in range: narrowing changes only the width.
                 let words = self.narrow(&ints, Narrowing::ToSigned)?;
                 let how = if to == DType::I8 { Narrowing::ToSigned } else { Narrowing::ToUnsigned };
                 self.narrow(&words, how)
@@ -138,7 +139,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Floats limited to what an integer dtype of 32 bits or fewer can hold; NaN to 0.
+    /// Clamps floats to the range of an integer dtype of at most 32 bits; NaN becomes 0.
     fn clamp_to(&mut self, to: DType, a: &Vector) -> Result<Vector, KernelError> {
         let elem = a.elem;
         let bits = to.size() as i32 * 8;
@@ -158,7 +159,7 @@ impl Emitter<'_> {
             } else {
                 x
             };
-            // Both take the second operand where a NaN is compared.
+            // The comparison is false for NaN, so that the blend takes the bound.
             let over = e.b.ins().fcmp(FloatCC::LessThan, least, x);
             let x = e.blend(over, x, least, elem);
             let under = e.b.ins().fcmp(FloatCC::LessThan, x, most);
@@ -166,7 +167,7 @@ impl Emitter<'_> {
         }))
     }
 
-    /// Floats in the range of `i32`, toward zero.
+    /// Truncates floats in the range of `i32` toward zero.
     pub fn truncate_floats(&mut self, a: &Vector) -> Vector {
         let x64 = self.isa.name() == "x64";
         self.each(a, types::I32, |e, x| {
@@ -174,7 +175,8 @@ impl Emitter<'_> {
         })
     }
 
-    /// Doubles in the range of `i32` or of `u32`, toward zero: added to 1.5 * 2^52, a whole number's low bits are those of the sum.
+    /// Truncates doubles in the range of `i32` or of `u32` toward zero: the low bits of the sum with 1.5 *
+    /// 2^52 are those of the integer.
     pub fn truncate_doubles(&mut self, a: &Vector) -> Result<Vector, KernelError> {
         let magic = self.vector_constant(types::F64, 0x4338_0000_0000_0000)?;
         let longs = self.each(a, types::I64, |e, x| {
@@ -185,7 +187,7 @@ impl Emitter<'_> {
         self.narrow(&longs, Narrowing::Wrap)
     }
 
-    /// Lanes of twice the width, by an operation that takes the lower half of a vector.
+    /// Widens lanes to twice the width, by an operation on the lower half of a vector.
     fn widen_halves(
         &mut self,
         a: &Vector,
@@ -201,7 +203,7 @@ impl Emitter<'_> {
         Ok(Vector { elem, chunks: chunks.collect() })
     }
 
-    /// Vectors whose lower halves only are filled, two to one.
+    /// Joins the lower halves of each two vectors.
     fn join_halves(&mut self, halves: &Vector) -> Result<Vector, KernelError> {
         let count = self.chunk_count(halves.elem)?;
         let chunks = (0..count).map(|n| match halves.chunks[2 * n..] {

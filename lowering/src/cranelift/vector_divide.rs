@@ -1,8 +1,9 @@
-//! Division of integers of up to 32 bits on vectors, which processors have no instruction for: by floats that hold every operand
-//! exactly.
+//! Division of integers of up to 32 bits on vectors, which processors have no instruction for: by floats
+//! that hold every operand exactly.
 //!
-//! The float quotient, cut to an integer, is the right one: where `a / b` is no integer it is at least `1 / b` away from the next
-//! one, and rounding moves it by at most `a / b` times 2^-24 (2^-53), which is less as long as `a` has up to 23 (52) bits.
+//! The float quotient, truncated to an integer, is exact. If `a / b` is not an integer, it is at least
+//! `1 / b` away from the next one. Rounding moves it by at most `a / b` times 2^-24 (2^-53), which is less
+//! if `a` has up to 23 (52) bits.
 
 use super::emit::{Emitter, clif};
 use super::lanes::Vector;
@@ -12,7 +13,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use rewright_ir::DType;
 
 impl Emitter<'_> {
-    /// Quotient toward zero or its remainder, 0 for divisors that are 0.
+    /// The quotient toward zero, or its remainder; 0 for divisors that are 0.
     pub fn vector_divide(&mut self, op: Binary, dtype: DType, a: KValue, b: KValue) -> Result<Vector, KernelError> {
         let may_be_zero = self.constant_bits(b).is_none_or(|bits| bits == 0);
         let (a, b) = (self.vector(a)?, self.vector(b)?);
@@ -20,7 +21,7 @@ impl Emitter<'_> {
         let dividend = self.vector_int_to_float(dtype, float, a.clone())?;
         let divisor = self.vector_int_to_float(dtype, float, b.clone())?;
         let quotient = self.pairwise(&dividend, &divisor, clif(float), |e, x, y| e.b.ins().fdiv(x, y));
-        // The minimum by -1 is one more than the maximum, whose low bits are the minimum's.
+        // The minimum by -1 is one more than the maximum, and has the low bits of the minimum.
         let quotient = match float {
             DType::F32 => self.truncate_floats(&quotient),
             _ => self.truncate_doubles(&quotient)?,
@@ -42,7 +43,8 @@ impl Emitter<'_> {
 
     /// The bits of a value that is a constant.
     pub fn constant_bits(&self, value: KValue) -> Option<u64> {
-        // Instructions are in the order of their results; a store stands before the one that has the same first result.
+        // Instructions are in the order of their results; a store precedes the instruction with the same
+        // first result.
         let after = self.kernel.insts.partition_point(|inst| inst.first <= value);
         let inst = after.checked_sub(1).and_then(|n| self.kernel.insts.get(n))?;
         if let KOp::Const(bits) = inst.op { (inst.first == value).then_some(bits) } else { None }

@@ -1,4 +1,4 @@
-//! Loads and stores of groups of points, whose elements are adjacent in memory.
+//! Loads and stores of groups of points, whose elements are contiguous in memory.
 
 use super::emit::{Emitter, clif, int_of, plain};
 use super::lanes::{Vector, vector_of};
@@ -36,7 +36,7 @@ impl Emitter<'_> {
         Ok(address)
     }
 
-    /// The address and the distance from it of a lane of the group.
+    /// The address of a lane of the group: a base, and the offset from it.
     fn lane_place(&mut self, buffer: u32, lane: usize, part: Part) -> Result<(Value, i32), KernelError> {
         let dtype = self.kernel.buffers[buffer as usize].dtype;
         let address = self.address(buffer)?;
@@ -44,7 +44,7 @@ impl Emitter<'_> {
         Ok((address, (points * dtype.size()) as i32 + part_offset(dtype, part)))
     }
 
-    /// The elements at the points of the group.
+    /// Loads the elements at the points of the group.
     pub fn load_group(&mut self, buffer: u32, part: Part, to: KValue, vector: bool) -> Result<(), KernelError> {
         let dtype = self.kernel.buffers[buffer as usize].dtype;
         let elem = clif(dtype.real());
@@ -72,7 +72,7 @@ impl Emitter<'_> {
         self.hold(to, loaded)
     }
 
-    /// Adjacent lanes, `times` as many as the group has points.
+    /// Loads contiguous lanes, `times` as many as the group has points.
     fn load_chunks(&mut self, buffer: u32, elem: Type, times: usize) -> Result<Vector, KernelError> {
         let bytes = self.group()?.lanes * times * elem.bytes() as usize;
         let (address, offset) = self.lane_place(buffer, 0, Part::Re)?;
@@ -93,7 +93,7 @@ impl Emitter<'_> {
         Ok(Vector { elem, chunks: chunks.collect() })
     }
 
-    /// One part of complex elements.
+    /// Loads one part of complex elements.
     fn load_part(&mut self, buffer: u32, part: Part, elem: Type) -> Result<Vector, KernelError> {
         let whole = self.load_chunks(buffer, elem, 2)?;
         let odd = matches!(part, Part::Im) as u8;
@@ -107,11 +107,11 @@ impl Emitter<'_> {
         Ok(Vector { elem, chunks: chunks.collect() })
     }
 
-    /// Writes the elements at the points of the group.
+    /// Stores the elements at the points of the group.
     pub fn store_group(&mut self, buffer: u32, part: Part, value: KValue) -> Result<(), KernelError> {
         let dtype = self.kernel.buffers[buffer as usize].dtype;
         if !self.varies_inside(buffer) {
-            // All points write one element: the last one stays.
+            // All points store to one element: the last one's value remains.
             if let Some(&last) = self.lane_list(value)?.last() {
                 self.store_scalar(buffer, part, last);
             }
@@ -163,7 +163,7 @@ impl Emitter<'_> {
         self.b.ins().extractlane(chunk, 0)
     }
 
-    /// Keeps one part until the other one is there, and then writes whole elements.
+    /// Keeps one part until the other one is stored, and then stores whole elements.
     fn store_part(&mut self, buffer: u32, part: Part, vector: Vector) -> Result<(), KernelError> {
         let slot = self.group()?.pending.entry(buffer).or_default();
         slot[matches!(part, Part::Im) as usize] = Some(vector);
@@ -182,7 +182,7 @@ impl Emitter<'_> {
         self.store_chunks(buffer, &Vector { elem, chunks }, 2)
     }
 
-    /// Writes a part of a buffer's elements that waits for the other one.
+    /// Stores a part of a buffer's elements that waits for the other one.
     fn flush(&mut self, buffer: u32) -> Result<(), KernelError> {
         let Some(parts) = self.group()?.pending.remove(&buffer) else { return Ok(()) };
         for (vector, part) in parts.into_iter().zip([Part::Re, Part::Im]) {
@@ -194,7 +194,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Writes all parts that wait.
+    /// Stores all waiting parts.
     pub fn flush_all(&mut self) -> Result<(), KernelError> {
         let mut waiting: Vec<u32> = self.group()?.pending.keys().copied().collect();
         waiting.sort_unstable();
@@ -223,7 +223,7 @@ impl Emitter<'_> {
         self.hold(to, Vector { elem: types::I64, chunks })
     }
 
-    /// A real element at an address.
+    /// Loads a real element at an address.
     fn load_at(&mut self, dtype: DType, address: Value, offset: i32) -> Value {
         let value = self.b.ins().load(clif(dtype), plain(), address, offset);
         if !dtype.is_bool() {

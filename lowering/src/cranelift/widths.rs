@@ -1,4 +1,4 @@
-//! Lanes made wider and narrower: one vector becomes two of twice the width, or the other way around.
+//! Widening and narrowing of lanes: one vector becomes two with lanes of twice the width, or the reverse.
 
 use super::emit::Emitter;
 use super::lanes::Vector;
@@ -23,19 +23,19 @@ fn double(elem: Type) -> Type {
     }
 }
 
-/// What becomes of lanes that do not fit.
+/// The treatment of lanes that do not fit.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Narrowing {
-    /// The high bits are dropped.
+    /// Drops the high bits.
     Wrap,
-    /// A signed value goes to the nearest signed one. Not from 64 bits, but for masks.
+    /// Saturates signed values to signed ones. From 64 bits, only for masks.
     ToSigned,
-    /// A signed value goes to the nearest unsigned one. Not from 64 bits.
+    /// Saturates signed values to unsigned ones. Not from 64 bits.
     ToUnsigned,
 }
 
 impl Emitter<'_> {
-    /// Integer lanes extended or cut to a width.
+    /// Extends integer lanes, or truncates them, to a width.
     pub fn resize(&mut self, mut v: Vector, elem: Type, signed: bool) -> Result<Vector, KernelError> {
         while v.elem.bits() < elem.bits() {
             v = self.widen(&v, signed)?;
@@ -46,7 +46,7 @@ impl Emitter<'_> {
         Ok(v)
     }
 
-    /// A mask with lanes of another width.
+    /// Resizes the lanes of a mask.
     pub fn resize_mask(&mut self, mut v: Vector, elem: Type) -> Result<Vector, KernelError> {
         while v.elem.bits() < elem.bits() {
             v = self.widen(&v, true)?;
@@ -72,7 +72,7 @@ impl Emitter<'_> {
         Ok(Vector { elem, chunks: chunks.collect() })
     }
 
-    /// Integer lanes of half the width.
+    /// Narrows integer lanes to half the width.
     pub fn narrow(&mut self, v: &Vector, how: Narrowing) -> Result<Vector, KernelError> {
         let elem = half(v.elem);
         let low_bits = if how == Narrowing::Wrap && v.elem != types::I64 {
@@ -100,7 +100,7 @@ impl Emitter<'_> {
         Ok(Vector { elem, chunks: narrowed.collect() })
     }
 
-    /// Lanes chosen from two vectors, the second one's numbered on.
+    /// Selects lanes from two vectors; those of the second one are numbered after those of the first.
     pub fn shuffle_lanes(&mut self, elem: Type, a: Value, b: Value, lanes: &[u8]) -> Value {
         let bytes = elem.bytes() as u8;
         let mask: Vec<u8> = lanes.iter().flat_map(|&l| (0..bytes).map(move |n| l * bytes + n)).collect();
@@ -110,14 +110,14 @@ impl Emitter<'_> {
         self.recast(shuffled, elem)
     }
 
-    /// The upper 64 bits moved down.
+    /// Moves the upper 64 bits down.
     pub fn upper_half(&mut self, chunk: Value, elem: Type) -> Value {
         let upper = self.recast(chunk, types::I64);
         let upper = self.shuffle_lanes(types::I64, upper, upper, &[1, 1]);
         self.recast(upper, elem)
     }
 
-    /// The lower 64 bits of each.
+    /// Joins the lower 64 bits of both.
     pub fn lower_halves(&mut self, a: Value, b: Value, elem: Type) -> Value {
         let (a, b) = (self.recast(a, types::I64), self.recast(b, types::I64));
         let both = self.shuffle_lanes(types::I64, a, b, &[0, 2]);
