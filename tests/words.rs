@@ -14,16 +14,7 @@ const MAX_COLUMNS: usize = 110;
 const QUOTED: &str = "words: quoted";
 
 /// Folders and files that are no prose, and those that are not revised yet: the list gets shorter.
-const EXEMPT: [&str; 8] = [
-    "target",
-    "tests/words",
-    "tests/words.rs",
-    "lowering",
-    "lowering/src/cranelift/mod.rs",
-    "lowering/src/x64/pieces.rs",
-    "lowering/src/x64/select/fold.rs",
-    "lowering/src/x64/together.rs",
-];
+const EXEMPT: [&str; 4] = ["target", "tests/words", "tests/words.rs", "lowering"];
 
 /// Folders and files inside of exempt ones that are revised, or new: the list gets longer until it is spared.
 const REVISED: [&str; 21] = [

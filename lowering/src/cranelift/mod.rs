@@ -1,7 +1,7 @@
 //! The code generator `cranelift`: kernels to machine code, with [Cranelift](https://cranelift.dev).
 //!
-//! A kernel becomes one machine function of one argument, the [`KernelArgs`](crate::KernelArgs). Its loops are those of the kernel; what is
-//! computed at an outer level is computed there, one scalar at a time.
+//! A kernel becomes one machine function of one argument, the [`KernelArgs`](crate::KernelArgs), with the
+//! loops of the kernel. Values of outer levels are scalars, computed in the outer loops.
 
 mod code;
 mod convert;
@@ -32,7 +32,7 @@ use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use std::sync::OnceLock;
 
-/// The code generator. Cheap to clone; make one and keep it, since finding out what the processor can do takes a while.
+/// The code generator. It detects the features of the processor when it is made; a clone is cheap.
 #[derive(Clone)]
 pub struct Cranelift {
     isa: OwnedTargetIsa,
@@ -41,7 +41,7 @@ pub struct Cranelift {
     features: Features,
 }
 
-/// What is used of the processor.
+/// The features of the processor that the code uses.
 #[derive(Clone, Copy, Debug)]
 struct Features {
     /// 128-bit vectors.
@@ -63,7 +63,7 @@ impl Features {
 }
 
 impl Cranelift {
-    /// For the processor that this runs on.
+    /// A code generator for the processor of this machine.
     pub fn new() -> Result<Self, KernelError> {
         let isa = |opt_level| {
             let isa = cranelift_native::builder().map_err(unsupported)?;

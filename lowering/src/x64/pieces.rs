@@ -102,10 +102,7 @@ mod tests {
         let (stages, rows) = (Stages::new(&kernel, &live, Level::Avx512), Rows::new(&kernel, &live));
         let schedule = Schedule::new(&kernel, &live, (&ByteSums::default(), &stages), Level::Avx512);
         let pieces = Pieces::new(&rows.list, &stages, schedule, 0);
-        assert!(
-            pieces.copied <= pieces.points,
-            "what goes between stages has room in calls that copy rows: {pieces:?}"
-        );
+        assert!(pieces.copied <= pieces.points, "values that cross stages fit calls that copy rows: {pieces:?}");
         assert_eq!([pieces.points % schedule.points(), pieces.copied % schedule.points()], [0, 0]);
         pieces
     }

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn instructions_take_turns_and_share_what_is_outside() {
+    fn instructions_of_groups_alternate_and_share_invariant_values() {
         let one = sums(20, 0);
         let (three, _) = together(&one, 3);
         assert_eq!(three.insts.len(), 3 * one.insts.len());

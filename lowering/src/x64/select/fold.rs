@@ -74,7 +74,7 @@ impl Selector<'_> {
         self.outputs(&accumulators, &fold.both)?;
         let combine = self.end();
         if combine.calls() {
-            return Err(unsupported("it combines points by what has to be called"));
+            return Err(unsupported("its reduction calls a function"));
         }
 
         let points = self.points(fold, &inner, &accumulators)?;
