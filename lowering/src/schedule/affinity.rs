@@ -1,9 +1,10 @@
-//! Which processor a thread is on.
+//! Processor affinity of worker threads.
 //!
-//! A system may wake a thread up on the processor of who woke it, while another one is idle, and think better of it only some milliseconds later: on few
-//! processors that is not rare. Threads that share work look after that themselves.
+//! An operating system may wake a worker on the processor of the thread that woke it, although another
+//! processor is idle. It moves the worker only some milliseconds later; on machines with few processors this
+//! is common. Workers therefore leave the caller's processor themselves.
 
-/// The processor that this thread is on at the moment, where the system tells.
+/// The processor on which this thread runs at the moment, where the system provides it.
 pub fn here() -> Option<usize> {
     #[cfg(target_os = "linux")]
     // SAFETY: no arguments.
@@ -12,17 +13,18 @@ pub fn here() -> Option<usize> {
     None
 }
 
-/// Goes to another processor than this one, if the thread is on it and may be on others.
+/// Moves this thread off `processor`, if it runs there and its affinity mask allows other processors.
 pub fn leave(processor: Option<usize>) {
     if processor.is_none() || processor != here() {
         return;
     }
     #[cfg(target_os = "linux")]
     if let Some(processor) = processor {
-        // SAFETY: all zero is the empty set.
+        // SAFETY: all zeros is the empty set.
         let mut allowed: libc::cpu_set_t = unsafe { std::mem::zeroed() };
         let size = size_of_val(&allowed);
-        // SAFETY: of this thread, into a set of this size, which has a bit for `processor` if it has one for each processor there is.
+        // SAFETY: the calls concern this thread and a set of the size that they are given. `processor` is
+        // less than the number of bits of the set.
         unsafe {
             if libc::sched_getaffinity(0, size, &mut allowed) != 0 || processor >= 8 * size {
                 return;
@@ -33,7 +35,8 @@ pub fn leave(processor: Option<usize>) {
                 && libc::sched_setaffinity(0, size, &others) == 0
                 && libc::sched_setaffinity(0, size, &allowed) != 0
             {
-                // None of those is left to this process by now: the system leaves out of all processors what may not be used.
+                // The system has meanwhile withdrawn every processor of the old mask from this process.
+                // Allow all processors; the system removes those that are not available.
                 libc::memset((&raw mut allowed).cast(), 0xff, size);
                 libc::sched_setaffinity(0, size, &allowed);
             }
@@ -61,7 +64,7 @@ mod tests {
             leave(before);
             assert_eq!(allowed(), processors);
             if processors > 1 {
-                // It may be sent back at any time, but not each time.
+                // The system may move the thread back at any time, but not every time.
                 let left = |_| {
                     let before = here();
                     leave(before);

@@ -1,12 +1,13 @@
-//! Kernels that follow one another, in bands.
+//! Runs consecutive kernels in bands (strip-mining and fusion of their outer loops).
 //!
-//! A function that makes rows out of rows by several kernels, as a softmax does, goes through all of its arrays once a kernel: where these are
-//! larger than the caches, each has to come from memory again. A band is some iterations of a loop that all the kernels have: the first kernel runs on
-//! them, then the second, and so on, and then all of them on the next band, as long as the cache still holds what they share. What only these kernels
-//! use needs no place but for one band.
+//! A function such as softmax runs several kernels over the same rows, and each kernel passes over all of
+//! its arrays. Arrays that are larger than the caches then come from memory once per kernel. A band is a
+//! range of iterations of a loop that all the kernels share. All kernels run on one band before the next
+//! band begins, so the cache still holds the elements that they share. A temporary that only these kernels
+//! use takes the memory of one band.
 //!
-//! Nothing of what a kernel computes depends on that: bands are parts of loops whose iterations write to different elements, and kernels
-//! are put together only where an iteration of one uses nothing of another iteration of others.
+//! Bands do not change results: they are ranges of loops whose iterations write disjoint elements, and an
+//! iteration of one kernel depends on no other iteration of another kernel.
 
 use super::decide::Decision;
 use super::lines::Lines;
@@ -16,25 +17,26 @@ use crate::kernel::Status;
 use std::cell::Cell;
 use std::sync::Mutex;
 
-/// How kernels are run band by band.
+/// The partition of the shared loop into bands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bands {
-    /// The iterations of the loop that the kernels have in common, at least one.
+    /// The number of iterations of the shared loop, at least one.
     pub count: u64,
-    /// Those of a band, but for the last one, at least one.
+    /// The iterations of a band, at least one. The last band may have fewer.
     pub each: u64,
-    /// The bytes that a band needs for what only these kernels use.
+    /// The bytes of scratch memory that a band needs for temporaries of these kernels.
     pub scratch: usize,
 }
 
-/// A kernel that is run band by band.
+/// A kernel that runs in bands.
 pub(crate) struct Member<'a> {
     pub work: Work<'a>,
-    /// The loop, and how many of its iterations are one of the band's.
+    /// The number of the kernel's loop, and how many of its iterations make one iteration of the shared
+    /// loop.
     pub along: (usize, u64),
-    /// How a band of it is run.
+    /// The schedule of one band.
     pub decision: &'a Decision,
-    /// Buffers that are in the scratch memory.
+    /// The buffers that are in scratch memory.
     pub moved: &'a [Moved],
 }
 
@@ -43,16 +45,17 @@ pub(crate) struct Member<'a> {
 pub(crate) struct Moved {
     /// The number of the buffer.
     pub buffer: usize,
-    /// The bytes from the beginning of the scratch memory to the first element of the band's first iteration.
+    /// The offset in bytes of the first element of the band's first iteration in the scratch memory.
     pub at: usize,
 }
 
-/// Runs kernels band by band; the status is that of a failure, if there is any.
+/// Runs kernels band by band. Returns the status of a failure, if there is one.
 ///
 /// # Safety
-/// As [`run`](super::run), for each member by itself, but for its buffers that are moved, which are apart from all others and from one another in so much scratch
-/// memory as `bands` says. The loops are such that their iterations write to different elements, as many as `bands` and `along` say. What an
-/// iteration of a member reads or writes no other iteration of another member writes.
+/// As [`run`](super::run), for each member, except for its moved buffers: `bands.scratch` bytes of scratch
+/// memory hold them, and they alias no other buffer and not one another. The iterations of the loops write
+/// disjoint elements, and their numbers agree with `bands` and `along`. No iteration of a member writes an
+/// element that a different iteration of another member reads or writes.
 pub(crate) unsafe fn run_bands(members: &[Member<'_>], bands: &Bands, threads: u32) -> Status {
     let number_of = bands.count.div_ceil(bands.each);
     let failed: Mutex<Option<Status>> = Mutex::new(None);
@@ -63,7 +66,8 @@ pub(crate) unsafe fn run_bands(members: &[Member<'_>], bands: &Bands, threads: u
         memory.grow(bands.scratch);
         let scratch = memory.begin();
         for member in members {
-            // SAFETY: some iterations of what the caller promises, one member after the other; the scratch memory is this thread's.
+            // SAFETY: a range of the iterations that the caller describes, one member after the other. The
+            // scratch memory belongs to this thread.
             let status = unsafe { member.band(from, len, scratch) };
             if status.failed != 0 {
                 failed.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(status);
@@ -90,12 +94,12 @@ impl Member<'_> {
         for moved in self.moved {
             part.pointers[moved.buffer] = scratch.wrapping_add(moved.at);
         }
-        // SAFETY: passed on.
+        // SAFETY: forwarded.
         unsafe { self.work.decided(part, self.decision) }
     }
 }
 
 thread_local! {
-    /// Memory between kernels, kept from call to call.
+    /// Scratch memory of bands, kept from call to call.
     pub(super) static SCRATCH: Cell<Lines> = Cell::default();
 }

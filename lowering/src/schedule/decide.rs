@@ -1,5 +1,5 @@
-//! Decides how a call runs: from the kernel, the extents and strides of the arrays, the threads that are awake,
-//! and the machine.
+//! Decides the schedule of a call from the kernel, the extents and strides of the arrays, the number of
+//! threads that are awake, and the machine.
 
 use super::fission::FissionKernels;
 use super::legal;
@@ -14,63 +14,71 @@ use crate::kernel::{Buffer, CompiledKernel, KOp, Kernel, Packing};
 use crate::lower::{Bound, Lowered};
 use rewright_ir::Name;
 
-/// Below so many points, in so few rows, nothing is worth deciding: the loops run as they are.
+/// A call with fewer points and fewer rows than these gets no schedule: the loops run as they are.
 pub const LEAST_POINTS: u64 = 4096;
 pub const LEAST_ROWS: u64 = 256;
-/// The same of kernels that like short rows packed which are read once: their rows take many times as long as they are.
+/// The least number of rows for kernels that pack short rows and read them once. Each of their rows takes a
+/// multiple of the time of a packed row.
 pub const LEAST_TURNED: u64 = 32;
-/// What a thread must have to do, in nanoseconds, to be worth waking up.
+/// The work of a thread that pays for waking it, in nanoseconds.
 const WAKE_NANOS: f64 = 20_000.0;
-/// The same, to be worth telling where it is awake: about three times what telling it costs.
+/// The work that pays for notifying a thread that is awake, in nanoseconds: about three times the cost of
+/// the notification.
 const TELL_NANOS: f64 = 5_000.0;
-/// So many chunks for each thread, so that none waits for the others at the end. In short calls, of less than [`WAKE_NANOS`] for each thread, only one: there
-/// it takes longer to get what the other one's cache holds than to wait for it.
+/// The chunks per thread of a long call, for load balance at the end. A short call, with less than
+/// [`WAKE_NANOS`] per thread, has one chunk per thread: transfers from the cache of another core cost more
+/// than the wait for a thread.
 pub(super) const CHUNKS: u64 = 4;
-/// Chunks of long calls begin at the pages of a result, where they can: threads then write to pages of their own.
+/// In long calls, chunks begin at page boundaries of a result where possible, so that no two threads write
+/// to the same page.
 const PAGE: u64 = 4096;
-/// The bytes of a result that a chunk of the innermost loop has at least, where it is a piece of each of several rows: less is not worth a loop, and
-/// threads that write to one cache line wait for each other at each row.
+/// The least number of result bytes in a chunk of the innermost loop, where the chunk has a piece of several
+/// rows. Shorter pieces do not pay for the loop overhead, and threads that write to one cache line cause
+/// false sharing in each row.
 const LEAST_PIECE: u64 = 1024;
 
-/// A loop in chunks.
+/// A partition of a loop into chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunks {
     /// The number of the loop.
     pub along: usize,
-    /// The iterations of the first chunk, after which a result's elements are at the beginning of a page or cache line.
+    /// The iterations of the first chunk. After it, the elements of a result are aligned to a page or cache
+    /// line.
     pub first: u64,
-    /// The iterations of the others.
+    /// The iterations of each further chunk.
     pub each: u64,
 }
 
-/// How one call is run. The order of its loops is part of [`Bound`].
+/// The schedule of one call. The order of its loops is part of [`Bound`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decision {
-    /// The threads, and what they share.
+    /// The number of threads, and the chunks that they share.
     pub shared: Option<(u32, Chunks)>,
-    /// The threads that share the parts of the one row that there is, and these.
+    /// The number of threads, and the parts of the only row that they share.
     pub parts: Option<(u32, Parts)>,
     /// The transformations of the loops of a chunk.
     pub sequence: Sequence,
-    /// Whether the kernel is the one that reads at each point what it otherwise reads once a row.
+    /// Whether to run the variant of the kernel that loads at each point the values that it otherwise loads
+    /// once per row.
     pub by_point: bool,
-    /// Whether stores go past the caches.
+    /// Whether stores bypass the caches (non-temporal stores).
     pub stream: bool,
-    /// How long rows are searched.
+    /// The blocks in which long rows are searched.
     pub search: Option<Blocks>,
-    /// Why a schedule that is given is not legal for the call.
+    /// The reason why a given schedule is not legal for the call.
     pub refused: Option<String>,
 }
 
-/// The kernel of a call, ready to run, and those that are made of it when they are needed.
+/// The compiled kernel of a call, and a function that compiles its fission kernels on demand.
 pub struct Kernels<'k> {
     pub compiled: &'k dyn CompiledKernel,
     pub fission: &'k dyn Fn() -> Option<&'k FissionKernels>,
 }
 
 impl Decision {
-    /// For a call of a kernel on so many threads. `first` is the address of the first point's element in each buffer; `used` says whether
-    /// results were written to before: where they were not, the system has just cleared them, and they are in the caches.
+    /// Decides the schedule of a call. `first` holds the address of the first point's element in each
+    /// buffer. `used` says whether the memory of the results was written before; if not, the system has just
+    /// cleared it, and it is in the caches.
     pub fn new(
         lowered: &Lowered,
         kernels: &Kernels<'_>,
@@ -95,7 +103,7 @@ impl Decision {
         let packing = lanes.as_ref().map(|(packing, _)| *packing);
         let shared = call.shared(first, threads, packing.as_ref());
         let parts = if shared.is_none() { call.parts(threads) } else { None };
-        // The most that a thread takes at once.
+        // The largest chunk of a thread.
         let chunk = shared.map(|(_, chunks)| {
             let mut chunk = bound.clone();
             chunk.extents[chunks.along] = chunks.each.max(chunks.first).min(chunk.extents[chunks.along]);
@@ -133,19 +141,19 @@ impl Decision {
         }
         debug_assert_eq!(legal::check(lowered, chunk, &sequence), Ok(()), "{sequence:?}");
         let stream = wish.stream.unwrap_or_else(|| call.bytes(bound) > facts.last_level / if used { 3 } else { 1 });
-        // Staged results are read again at once.
+        // Staged results are read again at once, so they stay in the caches.
         let stages_results = |transform: &Transform| matches!(transform, Transform::Stage(stage) if stage.writes);
         let stream = stream && !sequence.iter().any(stages_results);
         let by_point = call.needs_by_point(&sequence);
         Decision { search, shared, parts, sequence, by_point, stream, refused }
     }
 
-    /// True if the points of rows are computed before they are combined.
+    /// Whether the sequence computes the points of rows before it combines them.
     pub fn has_fission(&self) -> bool {
         self.sequence.iter().any(|transform| matches!(transform, Transform::Fission(_)))
     }
 
-    /// True if threads can share such a call at all.
+    /// Whether threads can share such a call.
     pub fn may_share(lowered: &Lowered, bound: &Bound) -> bool {
         let long = |&number: &usize| bound.extents[number] > 1 && is_apart(lowered, bound, number);
         lowered.wish.threads.is_none()
@@ -154,7 +162,7 @@ impl Decision {
                 || may_search(lowered) && points_of_block(lowered, bound).is_some())
     }
 
-    /// With names, for people, and with what the code generator decided for a kernel.
+    /// The decision as a schedule with names, for printing, together with the choices of the code generator.
     pub fn schedule(&self, lowered: &Lowered, bound: &Bound, kernel: &dyn CompiledKernel) -> Schedule {
         let names = |number| -> Vec<Name> { bound.axes(number).map(|axis| lowered.names[axis as usize]).collect() };
         let loops = (0..bound.extents.len()).map(names).filter(|names| !names.is_empty());
@@ -177,7 +185,7 @@ impl Decision {
     }
 }
 
-/// A call, or a chunk of one, whose schedule is decided.
+/// A call, or a chunk of a call, whose schedule is to be decided.
 #[derive(Clone, Copy)]
 pub(super) struct Call<'a> {
     pub lowered: &'a Lowered,
@@ -194,14 +202,14 @@ impl Call<'_> {
         self.bound.strides[buffer * self.bound.extents.len() + number]
     }
 
-    /// The last two loops that go on.
+    /// The innermost loop, and the next loop outside of it with several iterations.
     pub(super) fn last_two(&self) -> Option<(usize, usize)> {
         let inner = self.bound.extents.len().checked_sub(1)?;
         let outer = (0..inner).rev().find(|&number| self.extent(number) > 1)?;
         Some((outer, inner))
     }
 
-    /// The fission of short rows, if it is worth it.
+    /// The fission of map and reduction of short rows, if it is profitable.
     fn fission(&self, kernels: &Kernels<'_>) -> Option<Sequence> {
         self.is_worth_fission(kernels.compiled.lanes()).then_some(())?;
         let (kernels, work) = ((kernels.fission)()?, self.lowered.item_work.as_ref()?);
@@ -209,7 +217,7 @@ impl Call<'_> {
         self.fissioned(kernels)
     }
 
-    /// What so many threads share, if these are several.
+    /// The chunks for several threads; none if one thread is enough.
     fn shared(&self, first: &[*mut u8], threads: u32, packing: Option<&Packing>) -> Option<(u32, Chunks)> {
         if threads < 2 {
             return None;
@@ -219,7 +227,8 @@ impl Call<'_> {
         let mut loops = (0..self.bound.extents.len()).filter(long);
         let pieces = |number: usize| self.extent(number) / self.least_chunk(number);
         let along = match self.lowered.fallible {
-            // The first point that fails is told: it is in the first chunk that fails if chunks are in the order of points.
+            // The call reports the first point that fails. It is in the first chunk that fails if the chunks
+            // are in the order of points.
             true => loops.next().filter(|&number| self.may_share(number))?,
             false => {
                 let candidates = || loops.clone().filter(|&number| self.may_share(number));
@@ -233,17 +242,18 @@ impl Call<'_> {
         if threads < 2 {
             return None;
         }
-        // Chunks that are too small are not packed.
+        // Chunks with fewer iterations are not packed.
         let least =
             packing.map_or(1, |packing| if along + 2 < self.bound.extents.len() { LEAST_TIMES } else { packing.rows });
         let least = least.max(if by_hand { 1 } else { self.least_chunk(along) });
         let each = self.lowered.wish.chunk.unwrap_or_else(|| count.div_ceil(wide).max(least)).min(count);
-        // Threads write to pages of their own; in short calls to cache lines, since pages would make their shares uneven.
+        // Long calls: threads write to different pages. Short calls: they write to different cache lines,
+        // since pages would make their shares uneven.
         let unit = if wide > u64::from(threads) { PAGE } else { LINE as u64 };
         Some((threads, self.in_units(unit, first, along, each)))
     }
 
-    /// The fewest iterations of a loop that are worth a chunk.
+    /// The least number of iterations of a loop that is worth a chunk.
     fn least_chunk(&self, number: usize) -> u64 {
         let is_inner = (0..number).any(|outer| self.extent(outer) > 1)
             && (number + 1..self.bound.extents.len()).all(|inner| self.extent(inner) == 1);
@@ -252,28 +262,30 @@ impl Call<'_> {
         step.filter(|_| is_inner).map_or(1, |step| LEAST_PIECE.div_ceil(step))
     }
 
-    /// Into how many chunks so many threads cut.
+    /// The number of chunks for this number of threads.
     fn chunks(&self, threads: u32) -> u64 {
         let is_short = self.lowered.nanos(self.bound) < f64::from(threads) * WAKE_NANOS;
         u64::from(threads) * if is_short { 1 } else { CHUNKS }
     }
 
-    /// Parts of the row that there is, if it is long enough. Which point fails first they don't tell.
+    /// The parts of the only row, if it is long enough. Parts do not tell which point fails first, so
+    /// fallible kernels have none.
     fn parts(&self, threads: u32) -> Option<(u32, Parts)> {
         let part = part_of_row(self.lowered, self.bound).filter(|_| threads > 1)?;
         let points = *self.bound.extents.last()?;
         let each = self.lowered.wish.chunk.unwrap_or(points / self.chunks(threads)).max(part);
-        // A power of two of them.
+        // A power of two times the smallest part.
         let each = part << (each / part).ilog2();
         (each < points).then_some((threads, Parts { each }))
     }
 
-    /// True if the iterations of a loop write to different elements.
+    /// Whether the iterations of a loop write disjoint elements.
     fn may_share(&self, number: usize) -> bool {
         is_apart(self.lowered, self.bound, number)
     }
 
-    /// Chunks of about so many iterations, which begin at the first result's pages or cache lines, of so many bytes, if that can be.
+    /// Chunks of about `each` iterations that begin at multiples of `unit` bytes (a page or cache line) of
+    /// the first result, where possible.
     fn in_units(&self, unit: u64, first: &[*mut u8], along: usize, each: u64) -> Chunks {
         let whole = Chunks { along, first: each, each };
         let Some(result) = self.kernel.buffers.iter().position(|b| b.written) else { return whole };
@@ -282,7 +294,8 @@ impl Call<'_> {
         if self.lowered.wish.chunk.is_some() || stride == 0 || self.stride(result, along) < 0 {
             return whole;
         }
-        // So many iterations are a whole number of units; where these are too many for pages, of cache lines.
+        // The least number of iterations that spans whole units. Where a chunk has too few of them for
+        // pages, the unit is a cache line.
         let whole_units = |unit: u64| unit >> stride.trailing_zeros().min(unit.trailing_zeros());
         let unit = if whole_units(unit) > each { LINE as u64 } else { unit };
         let units = whole_units(unit);
@@ -291,13 +304,14 @@ impl Call<'_> {
             return whole;
         }
         let each = each.next_multiple_of(units);
-        // What is before the first unit is no chunk of its own.
+        // A short run of iterations before the first unit is no chunk of its own; it joins the next one.
         let ahead = (ahead / stride) % each;
         let first = if ahead < each / 2 { ahead + each } else { ahead };
         Chunks { along, first: first.clamp(1, count), each }
     }
 
-    /// True if at least so many rows follow one another, each of which begins at the next element.
+    /// Whether there are at least `least` rows that are interleaved: each row begins one element after the
+    /// row before it.
     fn lie_beside(&self, least: u64) -> bool {
         let buffers = || self.kernel.buffers.iter().enumerate();
         let one_by_one = |outer| {
@@ -308,8 +322,8 @@ impl Call<'_> {
             .is_some_and(|(outer, inner)| outer + 1 == inner && self.extent(outer) >= least && one_by_one(outer))
     }
 
-    /// The bytes of all arrays together, or none if points are combined: beyond the last-level cache, which others use too, nothing of the
-    /// results would be found in it later.
+    /// The bytes of all arrays together, or 0 for a reduction. Results of calls that exceed the last-level
+    /// cache, which other processes use too, would be evicted before they are read.
     fn bytes(&self, all: &Bound) -> u64 {
         if self.kernel.fold.is_some() {
             return 0;
@@ -318,7 +332,7 @@ impl Call<'_> {
     }
 }
 
-/// The bytes of the elements that a kernel has in its buffers, for these extents and strides of its loops.
+/// The bytes of the distinct elements that a kernel accesses, for these extents and strides of its loops.
 pub fn bytes(kernel: &Kernel, extents: &[u64], strides: &[i64]) -> u64 {
     let of = |(number, buffer): (usize, &Buffer)| {
         let own = &strides[number * extents.len()..][..extents.len()];
@@ -328,72 +342,74 @@ pub fn bytes(kernel: &Kernel, extents: &[u64], strides: &[i64]) -> u64 {
     kernel.buffers.iter().enumerate().map(of).fold(0, u64::saturating_add)
 }
 
-/// True if the iterations of a loop write to different elements.
+/// Whether the iterations of a loop write disjoint elements.
 pub fn is_apart(lowered: &Lowered, bound: &Bound, number: usize) -> bool {
     bound.axes(number).all(|axis| lowered.apart[axis as usize])
 }
 
-/// True if rows may be searched, as far as it takes no time to say so.
+/// Whether rows may be searched block by block. This is a cheap necessary condition.
 fn may_search(lowered: &Lowered) -> bool {
     let fold = lowered.kernel.fold.as_ref().filter(|_| !lowered.fallible);
     fold.is_some_and(|fold| fold.alone.is_some() && fold.items.len() == 2)
 }
 
-/// The points of a part of the only row that there is, if it may be combined in parts.
+/// The least number of points of a part, if the call has one row and may combine it in parts.
 pub fn part_of_row(lowered: &Lowered, bound: &Bound) -> Option<u64> {
     let fold = lowered.kernel.fold.as_ref().filter(|_| !lowered.fallible)?;
     let (_, around) = bound.extents.split_last()?;
-    // Indices along a row count from its beginning.
+    // An index along a row counts from its beginning, so a kernel that uses it has no parts.
     let inner = KOp::Index(around.len() as u32);
     let indexed = lowered.kernel.insts.iter().any(|inst| inst.op == inner);
     fold.part().filter(|_| !indexed && around.iter().all(|&extent| extent == 1))
 }
 
-/// The sequence of a call that only transposes what lies across.
+/// The sequence of a call that needs only transposes of operands whose unit stride is along an outer loop.
 pub fn transposed(lowered: &Lowered, bound: &Bound) -> Sequence {
     Call { lowered, kernel: &lowered.kernel, bound, facts: facts() }.tiled().unwrap_or_default()
 }
 
-/// Threads for a call.
+/// The threads that are available to a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Threads {
-    /// The most.
+    /// The upper bound.
     pub most: u32,
-    /// Those besides the caller which it need not wait for.
+    /// The threads besides the caller that begin without delay.
     pub ready: u32,
 }
 
 impl Threads {
-    /// Only the caller.
+    /// The caller alone.
     pub const ONE: Threads = Threads { most: 1, ready: 0 };
 
-    /// True if a call of about so many nanoseconds, on at most so many, has nothing for others, whoever is awake.
+    /// Whether a call of about `nanos`, on at most `most` threads, runs on one thread whichever threads are
+    /// awake.
     pub fn are_one(nanos: f64, most: u32) -> bool {
         most.min((nanos / TELL_NANOS) as u32) <= 1
     }
 
-    /// As they are now, for a call of about so many nanoseconds on at most so many.
+    /// The threads that are available now to a call of about `nanos` on at most `most` threads.
     pub fn now(nanos: f64, most: u32) -> Threads {
-        // Those besides the caller that there would be enough to do for.
+        // The threads besides the caller for which there is enough work.
         let wanted = most.min((nanos / TELL_NANOS) as u32).saturating_sub(1);
         Threads { most, ready: if wanted == 0 { 0 } else { ready(nanos, wanted) } }
     }
 
-    /// Those that are worth it for so much work.
+    /// The number of threads that is profitable for this work.
     pub fn worth(self, nanos: f64) -> u32 {
         let enough = |each: f64| self.most.min((nanos / each) as u32).max(1);
         enough(WAKE_NANOS).max(enough(TELL_NANOS).min(self.ready.saturating_add(1)))
     }
 }
 
-/// True if elements with these strides along the last two loops lie side by side along the outer one, and apart along the inner one.
+/// Whether an operand is contiguous along the outer of the last two loops and has a longer stride along the
+/// inner one.
 pub fn is_turned([outer, inner]: [i64; 2], size: usize) -> bool {
     outer == size as i64 && inner != 0 && inner.unsigned_abs() > size as u64
 }
 
-/// About how long one point takes, in nanoseconds: for whether threads are worth it.
+/// An estimate of the time of one point, in nanoseconds; it decides whether threads pay.
 pub fn nanos(kernel: &Kernel) -> f64 {
-    // Of the ways to combine only one is gone.
+    // Only one of the alternatives to combine points is executed.
     let spare = kernel.fold.as_ref().and_then(|fold| fold.alone.as_ref()).map_or(0..0, |alone| alone.combine.clone());
     let numbered = kernel.insts.iter().enumerate().filter(|(number, _)| !spare.contains(number));
     let inner = numbered.map(|(_, inst)| inst).filter(|inst| kernel.level(inst) as usize == kernel.axes);
@@ -412,7 +428,7 @@ pub fn nanos(kernel: &Kernel) -> f64 {
 }
 
 impl Lowered {
-    /// About how long a call takes on one thread, in nanoseconds.
+    /// An estimate of the time of a call on one thread, in nanoseconds.
     pub(crate) fn nanos(&self, bound: &Bound) -> f64 {
         bound.extents.iter().map(|&extent| extent as f64).product::<f64>() * self.point_nanos
     }
@@ -425,10 +441,10 @@ mod tests {
     #[test]
     fn threads_have_enough_to_do() {
         let worth = |nanos, ready| Threads { most: 16, ready }.worth(nanos);
-        // Of 20 us each if they have to be woken up, of 5 us each if they are awake.
+        // Each thread needs 20 us of work if it has to be woken, and 5 us if it is awake.
         assert_eq!([9e3, 39e3, 60e3, 1e6].map(|nanos| worth(nanos, 0)), [1, 1, 3, 16]);
         assert_eq!([9e3, 11e3, 39e3, 60e3].map(|nanos| worth(nanos, 15)), [1, 2, 7, 12]);
-        // One that is awake is no reason to wake up all.
+        // One thread that is awake does not justify waking all others.
         assert_eq!([39e3, 60e3, 90e3].map(|nanos| worth(nanos, 1)), [2, 3, 4]);
         assert_eq!(Threads { most: 1, ready: 5 }.worth(1e9), 1);
         for nanos in [0.0, 9e3, 11e3, 60e3, 1e6] {

@@ -1,9 +1,9 @@
-//! Memory for kernels that begins at a cache line, so that a vector in it is in one line.
+//! Scratch memory aligned to cache lines, so that no aligned vector crosses a line.
 
 /// The bytes of a cache line.
 pub(crate) const LINE: usize = 64;
 
-/// Initialized memory whose contents nobody needs any more when it grows.
+/// Initialized memory. Growing it discards the contents.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     words: Vec<u64>,
@@ -16,10 +16,10 @@ impl Lines {
         lines
     }
 
-    /// Makes it so many bytes at least. With debug assertions they hold what is no number that a test expects, so that it is seen when something is
-    /// read that nobody has written.
+    /// Grows the memory to at least `bytes` bytes. With debug assertions it is filled with a pattern that no
+    /// test expects, to expose reads of elements that were not written.
     pub fn grow(&mut self, bytes: usize) {
-        // One line more: the first one begins somewhere in it.
+        // One more line, since the allocation may begin inside of a line.
         let words = (bytes.next_multiple_of(LINE) + LINE) / size_of::<u64>();
         if self.words.len() < words {
             self.words = vec![0; words];
@@ -29,13 +29,13 @@ impl Lines {
         }
     }
 
-    /// The bytes there are.
+    /// The usable bytes.
     #[cfg(test)]
     pub fn bytes(&self) -> usize {
         self.words.len() * size_of::<u64>() - LINE
     }
 
-    /// The first byte, at a cache line.
+    /// The first byte, aligned to a cache line.
     pub fn begin(&mut self) -> *mut u8 {
         let words = self.words.as_mut_ptr().cast::<u8>();
         words.wrapping_add(words.addr().wrapping_neg() % LINE)

@@ -1,25 +1,25 @@
-//! What schedules go by of the machine.
+//! Facts about the machine that schedules depend on.
 
 use std::sync::LazyLock;
 
-/// Facts of the machine.
+/// Facts about the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// The threads that run at once; fewer if the environment variable `RAYON_NUM_THREADS` says so.
+    /// The number of hardware threads. The environment variable `RAYON_NUM_THREADS` can lower it.
     pub cores: u32,
     /// The bytes of the second-level cache of a core.
     pub level2: u64,
-    /// The bytes of the last-level cache, or of the part that can be this process's.
+    /// The bytes of the last-level cache that this process can expect to use.
     pub last_level: u64,
-    /// All bytes of the last-level cache, whoever has a part of it.
+    /// The bytes of the whole last-level cache, including the shares of other processes.
     pub shared: u64,
 }
 
-/// No processor has a larger last-level cache for each of its threads. A virtual machine is told the size of a cache that it shares
-/// with others.
+/// The upper bound of last-level cache per hardware thread. A virtual machine reports the size of a cache
+/// that it shares with other machines.
 const MOST_OF_LAST_LEVEL: u64 = 16 << 20;
 
-/// Those of this machine.
+/// The facts of this machine.
 pub fn facts() -> &'static Facts {
     static FACTS: LazyLock<Facts> = LazyLock::new(|| {
         let available = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
@@ -32,7 +32,7 @@ pub fn facts() -> &'static Facts {
     &FACTS
 }
 
-/// The sizes of the caches of the first processor: of the second level and of the last one.
+/// The sizes of the second-level and the last-level cache of the first processor.
 #[cfg(target_os = "linux")]
 fn cache_sizes() -> Option<(u64, u64)> {
     let (mut level2, mut last) = (None, (0, 0));
@@ -56,7 +56,7 @@ fn cache_sizes() -> Option<(u64, u64)> {
     None
 }
 
-/// `32768K` in bytes.
+/// Parses a size such as `32768K`, in bytes.
 #[cfg(target_os = "linux")]
 fn size(text: &str) -> Option<u64> {
     let text = text.trim();

@@ -1,7 +1,7 @@
-//! One long row in parts that threads share.
+//! Splits one long row into parts that threads share.
 //!
-//! The parts of a row, and how they are joined, are those of the tree that its order of combination is (`kernel/split.rs`), whatever the
-//! threads: so the result is the same bits.
+//! The parts and the way they are joined follow the tree that defines the order of combination
+//! (`kernel/split.rs`). They do not depend on the threads, so the result is bitwise the same.
 
 use super::lines::{LINE, Lines};
 use super::run::{Part, Work};
@@ -10,14 +10,15 @@ use crate::kernel::CompiledKernel;
 use rewright_ir::DType;
 use std::sync::Arc;
 
-/// A row in parts.
+/// The partition of a row into parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
-    /// The points of each but the last one.
+    /// The points of each part but the last one.
     pub each: u64,
 }
 
-/// A fold's kernel for a part, that which joins parts, and what they leave to each other.
+/// The kernel that reduces a part, the kernel that joins the parts, and the dtypes of the totals that pass
+/// between them.
 pub(crate) struct Halves {
     pub part: Arc<dyn CompiledKernel>,
     pub join: Arc<dyn CompiledKernel>,
@@ -27,38 +28,40 @@ pub(crate) struct Halves {
 /// The bytes of one total of one part.
 const TOTAL: usize = 8;
 
-/// Runs a kernel of one row, in parts.
+/// Runs a kernel of one row in parts.
 ///
 /// # Safety
-/// As [`run`](super::run), for the kernel that the halves are of, which can't fail, and whose loops but the innermost one have one iteration.
+/// As [`run`](super::run), for the kernel that was split into the halves. It can't fail, and its loops but
+/// the innermost one have one iteration.
 pub(crate) unsafe fn run_parts(work: &Work<'_>, halves: &Halves, parts: Parts, threads: u32) {
     let row = PartedRow::new(work, halves, parts);
-    // SAFETY: some points of the row.
+    // SAFETY: a range of the row's points.
     let combine = |number| unsafe { row.combine(&row.part(number)) };
     share_towards(threads as usize, row.count(), work.lowered.kernel.wishes.backwards, &combine);
-    // SAFETY: passed on.
+    // SAFETY: forwarded.
     unsafe { row.join() };
 }
 
-/// A row whose parts are combined one by one, in any order, and then joined.
+/// A row whose parts are reduced one by one, in any order, and then joined.
 pub(super) struct PartedRow<'a> {
     work: &'a Work<'a>,
     halves: &'a Halves,
-    /// The points of each part but the last one, and of all.
+    /// The points of each part but the last one, and of the row.
     each: u64,
     points: u64,
-    /// From the totals of one part to those of the next: a line or more, as threads write next to each other otherwise.
+    /// The bytes from the totals of one part to those of the next: at least a cache line, to avoid false
+    /// sharing.
     pitch: usize,
     totals: Totals,
 }
 
-/// Memory that threads write to different places of.
+/// Memory in which each thread writes to places of its own.
 struct Totals {
     begin: *mut u8,
     _lines: Lines,
 }
 
-// SAFETY: each part has its own place, and nothing is read before all are done.
+// SAFETY: each part has its own place, and nothing is read before all parts are done.
 unsafe impl Sync for Totals {}
 
 impl<'a> PartedRow<'a> {
@@ -71,7 +74,7 @@ impl<'a> PartedRow<'a> {
         PartedRow { work, halves, each: parts.each, points, pitch, totals }
     }
 
-    /// How many parts there are.
+    /// The number of parts.
     pub fn count(&self) -> usize {
         self.points.div_ceil(self.each) as usize
     }
@@ -82,7 +85,7 @@ impl<'a> PartedRow<'a> {
         (from, (from + self.each).min(self.points))
     }
 
-    /// The points of a part, for the kernel of parts: the additional buffers have room for each total of this one.
+    /// The points of a part, as arguments of the kernel of parts: one more buffer for each total.
     pub fn part(&self, number: usize) -> Part {
         let mut part = Part::whole(self.work);
         let (from, to) = self.span(number);
@@ -93,27 +96,28 @@ impl<'a> PartedRow<'a> {
         part
     }
 
-    /// Combines the points of a part.
+    /// Reduces the points of a part.
     ///
     /// # Safety
     /// As [`run_parts`], for a part of this row.
     pub unsafe fn combine(&self, part: &Part) {
-        // SAFETY: passed on.
+        // SAFETY: forwarded.
         let status = unsafe { part.call(&*self.halves.part) };
         debug_assert_eq!(status.failed, 0, "it can't fail");
     }
 
-    /// Joins the parts, and does what follows the row.
+    /// Joins the parts, and runs the epilogue of the row.
     ///
     /// # Safety
-    /// As [`run_parts`], and all parts were run.
+    /// As [`run_parts`], after `combine` of all parts.
     pub unsafe fn join(&self) {
         let mut whole = Part::whole(self.work);
         self.work.narrow(&mut whole, self.inner(), 0, self.count() as u64);
         for at in 0..self.halves.totals.len() {
             whole.add_buffer(self.totals.begin.wrapping_add(at * TOTAL), self.pitch as i64);
         }
-        // SAFETY: of the row's buffers only those are used that do not go along it, and of the additional ones an element a part.
+        // SAFETY: the kernel accesses only those buffers of the row that do not vary along it, and one
+        // element per part of each additional buffer.
         let status = unsafe { whole.call(&*self.halves.join) };
         debug_assert_eq!(status.failed, 0, "it can't fail");
     }
@@ -124,17 +128,17 @@ impl<'a> PartedRow<'a> {
 }
 
 impl Part {
-    /// Two more buffers; see [`add_buffer`](Part::add_buffer).
+    /// Adds two buffers; see [`add_buffer`](Part::add_buffer).
     pub(super) fn add_buffers(&mut self, pointers: [*mut u8; 2], stride: i64) {
         pointers.into_iter().for_each(|pointer| self.add_buffer(pointer, stride));
     }
 
-    /// Moves the last two buffers on by so many bytes.
+    /// Advances the pointers of the last two buffers by this number of bytes.
     pub(super) fn move_buffers(&mut self, bytes: isize) {
         self.pointers.iter_mut().rev().take(2).for_each(|pointer| *pointer = pointer.wrapping_offset(bytes));
     }
 
-    /// Another buffer, with this stride along the innermost loop and 0 along others.
+    /// Adds a buffer with this stride along the innermost loop, and 0 along the others.
     pub(super) fn add_buffer(&mut self, pointer: *mut u8, stride: i64) {
         self.pointers.push(pointer);
         self.strides.extend(std::iter::repeat_n(0, self.extents.len() - 1));

@@ -1,35 +1,36 @@
-//! Adjacent results of rows that are combined in memory, and the vectors of the kernel that computes blocks
-//! of them (`row_blocks.rs`).
+//! Assigns the adjacent results of reductions that accumulate in memory to the vector lanes of the kernel
+//! that computes blocks of rows (`row_blocks.rs`).
 //!
-//! Of up to three results adjacent lanes are blocks, whose elements are gathered one by one. Of a power of
-//! two that fits a register, vectors have exactly as many lanes: a masked load waits for a masked store to
-//! the same place until that has left the store buffer. Of all others adjacent lanes are adjacent results,
-//! under a mask at the end.
+//! * Up to three results: adjacent lanes are adjacent blocks, and elements are gathered one by one.
+//! * A power of two that fits a register: vectors have exactly that number of lanes. A masked load that
+//!   follows a masked store to the same address can't be forwarded; it waits until the store leaves the
+//!   store buffer.
+//! * Others: adjacent lanes are adjacent results, with a mask at the end.
 
 use crate::lower::{Bound, Lowered};
 
-/// From so many adjacent results on, one masked vector of them costs less than gathering each from several
+/// From this number of adjacent results on, one masked vector of them costs less than gathering from several
 /// blocks.
 const WIDE: u64 = 4;
-/// The bytes of the narrowest and of the widest register.
+/// The bytes of the narrowest and of the widest vector register.
 const REGISTERS: [u64; 2] = [16, 64];
 
-/// How the adjacent results of a call lie in the vectors of its kernel.
+/// The assignment of adjacent results to vector lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultLanes {
     /// Adjacent lanes are adjacent blocks.
     Narrow,
     /// Adjacent lanes are adjacent results.
     Wide,
-    /// The same, and a vector has exactly the results that there are: 2 to the power of this.
+    /// As `Wide`, and a vector has exactly as many lanes as there are adjacent results: 2 to this power.
     Exact(u32),
 }
 
 impl ResultLanes {
-    /// How many of them there are; the results of the last have a byte each.
+    /// The number of variants, where the largest `Exact` has one byte per result.
     pub const COUNT: usize = 3 + REGISTERS[1].ilog2() as usize;
 
-    /// Which of them it is.
+    /// The index of the variant, less than `COUNT`.
     pub fn number(self) -> usize {
         match self {
             ResultLanes::Narrow => 0,
@@ -38,7 +39,7 @@ impl ResultLanes {
         }
     }
 
-    /// Those of a call with these loops.
+    /// The variant for a call with these loops.
     pub fn of(lowered: &Lowered, bound: &Bound) -> ResultLanes {
         let buffers = || lowered.kernel.buffers.iter();
         let inner = bound.extents.last().copied().unwrap_or(1);

@@ -1,14 +1,17 @@
-//! Rows that are combined in memory, block by block.
+//! Runs reductions that accumulate in memory, in blocks of rows.
 //!
-//! The order of combination takes rows one after the other in blocks, and blocks as a tree ([`Order::Tree`]). A kernel combines the rows of a
-//! block with what its results hold; here the results are scratch memory, which blocks have each for itself. A group of blocks is
-//! computed in one call, by the same kernel with one more loop, and joined pair by pair; groups that wait to be joined are as many as there
-//! are ones in the number of groups so far, as of the places that a binary counter carries over.
+//! The order of combination takes the rows of a block one after the other, and joins the blocks as a tree
+//! ([`Order::Tree`]). A kernel combines the rows of a block with accumulators in memory; here each block has
+//! accumulators of its own in scratch memory. A group of blocks is computed by one call of the same kernel
+//! with one more loop, and its blocks are joined pair by pair. Groups are joined like the carries of a
+//! binary counter: the number of groups that wait for a partner is the number of ones in the count of groups
+//! so far.
 //!
-//! Where any order gives the same bits, as of integers and extrema, rows are combined one after the other, but in blocks, too, where results that are adjacent are few.
+//! Where all orders give the same bits, as for integers and extrema, rows are combined one after the other.
+//! Few adjacent results are an exception: blocks then fill the vector lanes.
 //!
-//! Scratch memory must be near: results are computed in pieces that the cache next to the processor has room for. A call chooses by the number of
-//! adjacent results which kernel computes blocks ([`ResultLanes`]).
+//! The scratch memory must stay in the first-level cache, so results are computed in pieces of [`NEAR`]
+//! bytes. The number of adjacent results selects the kernel that computes blocks ([`ResultLanes`]).
 
 use super::decide::bytes;
 use super::lines::{LINE, Lines};
@@ -26,34 +29,36 @@ use std::sync::Arc;
 
 /// The rows of a block.
 const BLOCK: u64 = Order::BLOCK as u64;
-/// So many rows of a block are combined in registers.
+/// The rows of a block that one iteration combines in registers (unroll factor).
 const AT_ONCE: u64 = 4;
-/// So many blocks are worth it where rows need not be combined so.
+/// The least number of blocks that pays where the order of combination is free.
 const FREE_BLOCKS: u64 = 16;
-/// And so many adjacent results at most.
+/// The most adjacent results for which it pays.
 const FREE_RESULTS: u64 = 16;
-/// Kernels of more instructions are not made longer.
+/// Kernels with more instructions are not unrolled.
 const MOST_INSTS: usize = 64;
-/// The bytes of the results of a group of blocks.
+/// The bytes of the accumulators of a group of blocks.
 const NEAR: u64 = 16 << 10;
-/// Of results along loops around those from row to row a piece has so many times fewer.
+/// The divisor for a piece of results along loops outside of the loops over rows.
 const OUTSIDE: u64 = 8;
-/// The most blocks of a group are as many where each has few results.
+/// The most blocks of a group in the narrow variant, where each block has few results.
 const MANY_BLOCKS: u64 = 64;
 
-/// The kernels that run rows in blocks, of a call that has several blocks.
+/// The kernels that run rows in blocks, for a call with several blocks.
 #[derive(Clone, Copy)]
 pub(crate) struct BlockKernels<'a> {
-    /// Computes any blocks, if it can; the additional loop is the innermost one if they are `narrow`, or else the outermost one.
+    /// Computes any blocks, if there is such a kernel. The additional loop is the innermost one if they are
+    /// `narrow`, and the outermost one otherwise.
     pub blocks: Option<&'a Arc<dyn CompiledKernel>>,
-    /// The same of whole ones, [`AT_ONCE`] rows at once.
+    /// Computes whole blocks, [`AT_ONCE`] rows per iteration.
     pub whole_blocks: Option<&'a Arc<dyn CompiledKernel>>,
     pub narrow: bool,
     /// Joins blocks, along two loops.
     pub join: &'a Arc<dyn CompiledKernel>,
 }
 
-/// True if a call with such loops runs rows block by block: they come to more than one, and have to be combined so, or vectors would not be full otherwise.
+/// Whether a call with these loops runs in blocks: it has more than one block, and either the order of
+/// combination requires blocks, or vectors would not be full without them.
 pub fn has_blocks(lowered: &Lowered, bound: &Bound) -> bool {
     let least = |join: &BlockJoin| if join.is_free { FREE_BLOCKS * BLOCK } else { BLOCK };
     let is_short = lowered.kernel.fold.is_none() && bound.extents.last().is_none_or(|&inner| inner <= FREE_RESULTS);
@@ -62,12 +67,13 @@ pub fn has_blocks(lowered: &Lowered, bound: &Bound) -> bool {
     join.is_some_and(|join| rows(lowered, &bound.extents) > least(join))
 }
 
-/// A kernel of several blocks, if there is one: an index along rows would not be the same in each.
+/// The kernel for several blocks. There is none if the kernel uses an index along rows, which would differ
+/// between blocks.
 pub fn of_blocks(lowered: &Lowered, lanes: ResultLanes) -> Option<Kernel> {
     with_blocks(&lowered.kernel, lowered, lanes)
 }
 
-/// The same of whole blocks, if it has few instructions.
+/// The kernel for several whole blocks, unrolled, if it has few instructions.
 pub fn of_whole_blocks(lowered: &Lowered, lanes: ResultLanes) -> Option<Kernel> {
     let along = last_along(lowered)?;
     let short = Some(&lowered.kernel).filter(|kernel| kernel.insts.len() <= MOST_INSTS);
@@ -89,28 +95,28 @@ fn with_blocks(kernel: &Kernel, lowered: &Lowered, lanes: ResultLanes) -> Option
     Some(kernel)
 }
 
-/// True if a loop goes from row to row.
+/// Whether this loop iterates over rows.
 fn is_along_rows(lowered: &Lowered, number: usize) -> bool {
     number < lowered.row && lowered.reduced[number]
 }
 
-/// The innermost loop that may go from row to row.
+/// The innermost loop that iterates over rows.
 fn last_along(lowered: &Lowered) -> Option<usize> {
     (0..lowered.row).rev().find(|&number| lowered.reduced[number])
 }
 
-/// How many rows are combined with what a result holds.
+/// The number of rows that are combined with an accumulator.
 fn rows(lowered: &Lowered, extents: &[u64]) -> u64 {
     (0..).zip(extents).filter(|&(number, _)| is_along_rows(lowered, number)).map(|(_, &extent)| extent).product()
 }
 
-/// A buffer of results.
+/// A buffer of accumulators.
 struct Total {
     buffer: usize,
     size: usize,
-    /// What the first block begins with, and the others.
+    /// The initial values of the first block, and of the others.
     start: [Scalar; 2],
-    /// Bytes from the beginning of a group's results, and of those of a group that waits.
+    /// The byte offsets in the accumulators of the current group, and in those of a group that waits.
     at: [usize; 2],
 }
 
@@ -119,33 +125,33 @@ struct Piece<'a> {
     kernels: &'a BlockKernels<'a>,
     part: Part,
     totals: SmallVec<[Total; 2]>,
-    /// The loops along which results go, and those from row to row that have several iterations.
+    /// The loops over results, and the loops over rows with several iterations.
     across: SmallVec<[usize; 4]>,
     along: SmallVec<[usize; 4]>,
     /// The number of results of a block, and of blocks of a group.
     count: usize,
     group: usize,
-    /// How far apart results of a block are, and blocks, in elements.
+    /// The distance between the results of a block, and between blocks, in elements.
     apart: [usize; 2],
-    /// The results of a group, and of groups that wait, of so many bytes each.
+    /// The accumulators of the current group, and of the groups that wait, of `bytes` bytes each.
     scratch: *mut u8,
     waiting: *mut u8,
     bytes: usize,
 }
 
-/// The whole blocks of a group.
+/// The arguments for the whole blocks of a group.
 struct Whole<'a> {
-    /// The loop from row to row.
+    /// The loop over rows.
     along: usize,
     blocks: &'a Arc<dyn CompiledKernel>,
     compiled: &'a Arc<dyn CompiledKernel>,
     part: Part,
-    /// The loop from block to block.
+    /// The loop over blocks.
     at: usize,
 }
 
 impl Whole<'_> {
-    /// To the next group.
+    /// Advances the pointers to the next group.
     fn go_on(&mut self, piece: &Piece<'_>) {
         let loops = self.part.extents.len();
         let strides = self.part.strides.chunks_exact(loops);
@@ -158,10 +164,12 @@ impl Whole<'_> {
 }
 
 impl Work<'_> {
-    /// Runs a part of a call that has all of its rows, block by block; with `run`, if there is no kernel for several.
+    /// Runs a part of a call that has all of its rows, in blocks. Without a kernel for several blocks, `run`
+    /// computes each block.
     ///
     /// # Safety
-    /// As [`run`](super::run), for a part of it; `run` runs a part of the part, or one with results elsewhere.
+    /// As [`run`](super::run), for a part of it. `run` runs a part of this part, possibly with results in
+    /// other memory.
     pub(super) unsafe fn in_row_blocks(
         &self,
         part: Part,
@@ -175,10 +183,11 @@ impl Work<'_> {
         let written = || (0..).zip(&self.lowered.kernel.buffers).filter(|(_, buffer)| buffer.written);
         let bytes = written().map(|(_, buffer)| buffer.dtype.size() as u64).sum::<u64>().max(1);
         let blocks = rows(self.lowered, &part.extents).div_ceil(BLOCK);
-        // Narrow ones have many blocks in a group.
+        // Narrow blocks have few results, so a group has many blocks.
         let least = if kernels.narrow { blocks.next_power_of_two().min(MANY_BLOCKS) } else { 1 };
         let most = |along: usize| {
-            // Where results along inner loops are few, what goes along rows only is read on for long if there are few iterations of loops around.
+            // Where inner loops have few results, longer contiguous reads of buffers that vary along rows
+            // only need fewer iterations of the outer loop.
             let inner = count / part.extents[along];
             let outside = last_along(self.lowered) > Some(along) && inner * bytes * 2 * OUTSIDE <= NEAR;
             (NEAR / bytes / if outside { least.max(OUTSIDE) } else { least }).max(1)
@@ -187,7 +196,8 @@ impl Work<'_> {
         if let Some((&along, most)) = first.map(|along| (along, most(*along))).filter(|&(_, most)| count > most) {
             let extent = part.extents[along];
             let most = (most / (count / extent)).clamp(1, extent);
-            // Pieces of about one length, in whole cache lines: a short last piece has as many calls.
+            // Pieces of about equal length, in whole cache lines: a short last piece costs as many calls as
+            // a full one.
             let each = extent.div_ceil(extent.div_ceil(most)).next_multiple_of(LINE as u64).min(most);
             let mut from = 0;
             while from < extent {
@@ -231,7 +241,7 @@ impl Work<'_> {
             waiting: scratch.wrapping_add(ends[0]),
             bytes: ends[1],
         };
-        // SAFETY: the memory has room for a group, and as many as wait.
+        // SAFETY: the memory has room for a group, and for all groups that wait.
         let status = unsafe { self.groups(&piece, blocks as usize, run) };
         SCRATCH.set(memory);
         status
@@ -245,7 +255,7 @@ impl Work<'_> {
         for group in 0..number_of {
             let first = group * piece.group;
             let count = piece.group.min(blocks - first);
-            // SAFETY: passed on; everything that is joined was computed.
+            // SAFETY: forwarded; all accumulators that are joined were computed.
             unsafe {
                 piece.begin(first == 0, count);
                 let status = self.group(piece, &mut whole, (first as u64, count), run);
@@ -256,7 +266,7 @@ impl Work<'_> {
                 if number_of == 1 {
                     break;
                 }
-                // At the end all are joined.
+                // After the last group, join all groups that wait.
                 let waiting = group.count_ones() as usize;
                 let joins = if group + 1 < number_of { (group + 1).trailing_zeros() as usize } else { waiting };
                 piece.join_groups(waiting, joins);
@@ -267,7 +277,7 @@ impl Work<'_> {
         Status::default()
     }
 
-    /// Computes so many blocks of a group.
+    /// Computes the `count` blocks of a group, from block `first` on.
     ///
     /// # Safety
     /// As [`groups`](Work::groups).
@@ -286,7 +296,7 @@ impl Work<'_> {
                 let mut part = piece.part.clone();
                 piece.to_block(&mut part, block);
                 let from = from + block as u64 * BLOCK;
-                // SAFETY: some rows of the part.
+                // SAFETY: a range of the part's rows.
                 let status = unsafe { self.rows(&piece.along, &part, from, to.min(from + BLOCK), run) };
                 if status.failed != 0 {
                     return status;
@@ -298,7 +308,7 @@ impl Work<'_> {
         let number_of = ((to - from) / BLOCK) as usize;
         if number_of > 0 {
             whole.part.extents[whole.at] = number_of as u64;
-            // SAFETY: blocks of the part, which the group has room for.
+            // SAFETY: blocks of the part; the group has room for them.
             let status = unsafe { whole.part.call(&**whole.compiled) };
             if status.failed != 0 {
                 return status;
@@ -310,7 +320,7 @@ impl Work<'_> {
             self.narrow(&mut part, along, from + number_of as u64 * BLOCK, (to - from) % BLOCK);
             piece.to_block(&mut part, number_of);
             piece.add_loop(&mut part, along);
-            // SAFETY: the rows that are no whole block.
+            // SAFETY: the rows after the last whole block.
             let status = unsafe { part.call(&**blocks) };
             if status.failed != 0 {
                 return status;
@@ -319,7 +329,8 @@ impl Work<'_> {
         Status::default()
     }
 
-    /// The whole blocks of a group, from the first one on, if a kernel has several.
+    /// The arguments for the whole blocks of a group, from the first block on, if there is a kernel for
+    /// several blocks.
     fn whole<'a>(&self, piece: &Piece<'a>) -> Option<Whole<'a>> {
         let (Some(blocks), &[along]) = (piece.kernels.blocks, &piece.along[..]) else { return None };
         let mut part = piece.part.clone();
@@ -334,8 +345,8 @@ impl Work<'_> {
         Some(Whole { along, blocks, compiled: at_once.unwrap_or(blocks), part, at })
     }
 
-    /// Whether rows may be read side by side. Of those that come from beyond the second-level cache the elements are asked for in time
-    /// only if they follow one another for long.
+    /// Whether an iteration may read several rows (`at_once`). Elements from beyond the second-level cache
+    /// are prefetched in time only where long runs of them are contiguous.
     fn may_hop(&self, piece: &Piece<'_>) -> bool {
         let kernel = &self.lowered.kernel;
         let (part, size) = (&piece.part, |number: usize| kernel.buffers[number].dtype.size() as u64);
@@ -346,7 +357,7 @@ impl Work<'_> {
             || bytes(kernel, &part.extents, &part.strides) <= facts().level2
     }
 
-    /// Makes the rows of a block along a loop those of a kernel that takes several at once.
+    /// Turns the rows of a block along a loop into arguments of the unrolled kernel.
     fn at_once(&self, part: &mut Part, along: usize) {
         let loops = part.extents.len();
         let moving = (0..).zip(&self.lowered.kernel.buffers).filter(|(_, buffer)| buffer.varies[along]);
@@ -363,7 +374,7 @@ impl Work<'_> {
         part.extents[along] /= AT_ONCE;
     }
 
-    /// Runs the rows from one to another, in order.
+    /// Runs the rows `from..to` in order.
     ///
     /// # Safety
     /// As [`in_row_blocks`](Work::in_row_blocks).
@@ -397,24 +408,24 @@ impl Work<'_> {
 }
 
 impl Piece<'_> {
-    /// Where results of a block are.
+    /// The address of the accumulators of a block.
     fn block(&self, total: &Total, block: usize) -> *mut u8 {
         self.scratch.wrapping_add(total.at[0] + block * self.apart[1] * total.size)
     }
 
-    /// Where those of a group are that waits: of the n-th of them, from 1 on.
+    /// The address of the accumulators of the n-th group that waits, counted from 1.
     fn place(&self, total: &Total, place: usize) -> *mut u8 {
         self.waiting.wrapping_add((place - 1) * self.bytes + total.at[1])
     }
 
-    /// Writes what blocks begin with.
+    /// Writes the initial values of the accumulators.
     ///
     /// # Safety
     /// There is memory for the piece.
     unsafe fn begin(&self, is_first: bool, blocks: usize) {
         for total in &self.totals {
             let count = if self.apart[1] == 1 { self.group * self.count } else { blocks * self.count };
-            // SAFETY: all results of the group, or those of the blocks that there are.
+            // SAFETY: all accumulators of the group, or those of its `blocks` first blocks.
             unsafe {
                 fill(total.start[1], self.block(total, 0), count, 1);
                 if is_first && total.start[0] != total.start[1] {
@@ -424,7 +435,7 @@ impl Piece<'_> {
         }
     }
 
-    /// Sends the results of a part to a block.
+    /// Redirects the results of a part to the accumulators of a block.
     fn to_block(&self, part: &mut Part, block: usize) {
         let loops = part.extents.len();
         for total in &self.totals {
@@ -439,7 +450,8 @@ impl Piece<'_> {
         }
     }
 
-    /// Makes a part, which has the rows of a block along a loop, one of several blocks: of one. Gives the loop from block to block.
+    /// Adds a loop over blocks, with one iteration, to a part that has the rows of one block. Returns the
+    /// number of the new loop.
     fn add_loop(&self, part: &mut Part, along: usize) -> usize {
         let loops = part.extents.len();
         let at = if self.kernels.narrow { loops } else { 0 };
@@ -458,10 +470,10 @@ impl Piece<'_> {
         at
     }
 
-    /// Joins the blocks of a group, onto the first one.
+    /// Joins the blocks of a group into the first one.
     ///
     /// # Safety
-    /// There are so many.
+    /// The group has `blocks` blocks, and they were computed.
     unsafe fn join_blocks(&self, blocks: usize) {
         let mut step = 1;
         while step < blocks {
@@ -470,20 +482,21 @@ impl Piece<'_> {
                 let size = total.size as i64;
                 (self.block(total, block), [2 * step * self.apart[1], self.apart[0]].map(|apart| apart as i64 * size))
             };
-            // SAFETY: passed on.
+            // SAFETY: forwarded.
             unsafe { self.join(pairs, |total| onto(total, 0), |total| onto(total, step)) };
             step *= 2;
         }
     }
 
-    /// Joins a group with the last of those that wait, and these with one another, so often; it waits then itself, if it was joined with none.
+    /// Joins the current group with the groups that wait, `joins` times from the last one back. With no
+    /// joins the group itself is stored as one that waits.
     ///
     /// # Safety
-    /// The results of the group and of as many as wait were computed.
+    /// The accumulators of the group and of `waiting` groups were computed.
     unsafe fn join_groups(&self, waiting: usize, joins: usize) {
         let own = |total: &Total| (self.block(total, 0), [0, (self.apart[0] * total.size) as i64]);
         let at = |total: &Total, place| (self.place(total, place), [0, total.size as i64]);
-        // SAFETY: passed on; the places are apart from one another and from the group.
+        // SAFETY: forwarded; the places alias neither one another nor the group.
         unsafe {
             if joins == 0 {
                 for total in &self.totals {
@@ -500,10 +513,11 @@ impl Piece<'_> {
         }
     }
 
-    /// Combines left ones with right ones, so many pairs, onto the left ones: addresses, and strides along the pairs and the results.
+    /// Combines `pairs` pairs of accumulators into the left ones. Each side has an address, and strides
+    /// along the pairs and along the results.
     ///
     /// # Safety
-    /// All of them were computed, and they are apart.
+    /// All of them were computed, and they do not alias.
     unsafe fn join(
         &self,
         pairs: usize,
@@ -513,7 +527,7 @@ impl Piece<'_> {
         let mut pointers: SmallVec<[*mut u8; 6]> = SmallVec::new();
         let mut strides: SmallVec<[i64; 16]> = SmallVec::new();
         let mut extents = [pairs as u64, self.count as u64];
-        // The longer loop inside.
+        // The longer loop is the inner one.
         let turned = pairs > self.count;
         if turned {
             extents.reverse();
@@ -527,15 +541,15 @@ impl Piece<'_> {
                 strides.extend(along);
             }
         }
-        // SAFETY: passed on.
+        // SAFETY: forwarded.
         let status = unsafe { self.kernels.join.run(&extents, &pointers, &strides, &[]) };
         debug_assert_eq!(status.failed, 0, "it can't fail");
     }
 
-    /// Copies the results to where they belong.
+    /// Copies the results to their destination.
     ///
     /// # Safety
-    /// They were computed.
+    /// The results were computed.
     unsafe fn end(&self, is_only: bool) {
         let loops = self.part.extents.len();
         for total in &self.totals {
@@ -548,7 +562,7 @@ impl Piece<'_> {
                 axes.push(Axis { extent, source: apart, target: strides[number] as isize });
                 apart *= extent as isize;
             }
-            // SAFETY: passed on; the call's results are apart from scratch memory.
+            // SAFETY: forwarded; the results of the call do not alias scratch memory.
             unsafe {
                 match axes[..] {
                     [Axis { extent, source, target }] if source == target && target == total.size as isize => {
@@ -561,19 +575,20 @@ impl Piece<'_> {
     }
 }
 
-/// Writes a value to so many places, so many elements apart.
+/// Writes a value to `count` places that are `apart` elements apart.
 ///
 /// # Safety
-/// They are valid to write, and the first one is aligned to a cache line.
+/// The places are valid to write, and the first one is aligned to a cache line.
 unsafe fn fill(value: Scalar, to: *mut u8, count: usize, apart: usize) {
     with_dtype!(value.dtype(), T => if let Some(x) = T::from_scalar(value) {
         let to = to.cast::<T>();
-        // SAFETY: passed on; a copy has twice what was written before it at most, and is behind that.
+        // SAFETY: forwarded. A copy has at most as many elements as were written before it, and begins after
+        // them.
         unsafe {
             if apart > 1 {
                 return (0..count).for_each(|n| to.wrapping_add(n * apart).write(x));
             }
-            // Copies are made of whole vectors.
+            // Doubles the copied range, so that all copies but the last consist of whole vectors.
             let mut done = count.min(LINE / size_of::<T>());
             (0..done).for_each(|n| to.wrapping_add(n).write(x));
             while done < count {
@@ -586,6 +601,6 @@ unsafe fn fill(value: Scalar, to: *mut u8, count: usize, apart: usize) {
 }
 
 thread_local! {
-    /// Memory for the results of blocks, kept from call to call.
+    /// Scratch memory for the accumulators of blocks, kept from call to call.
     static SCRATCH: Cell<Lines> = Cell::default();
 }

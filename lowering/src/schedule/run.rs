@@ -1,4 +1,4 @@
-//! Runs a call: threads share chunks of it, and each chunk runs by a sequence of transformations.
+//! Runs a call: threads share its chunks, and each chunk runs by a sequence of transformations.
 
 use super::decide::{Chunks, Decision};
 use super::fission::FissionKernels;
@@ -12,24 +12,24 @@ use smallvec::SmallVec;
 use std::cell::Cell;
 use std::sync::Mutex;
 
-/// A call of a kernel, all of it.
+/// The arguments of a whole call of a kernel.
 pub(crate) struct Work<'a> {
     pub kernel: &'a dyn CompiledKernel,
     pub lowered: &'a Lowered,
-    /// What runs rows in blocks, if there are several.
+    /// The kernels for blocks of rows, if the call has several blocks.
     pub blocks: Option<BlockKernels<'a>>,
-    /// What long rows are searched by, if they are.
+    /// The kernels for block-wise search of long rows, if it is possible.
     pub search: Option<&'a Searchers>,
-    /// What computes the points of short rows first, if anything does.
+    /// The kernels of the fission of map and reduction, if there are any.
     pub fission: Option<&'a FissionKernels>,
     pub bound: &'a Bound,
-    /// One a buffer: the element at the first point.
+    /// For each buffer, the address of the first point's element.
     pub pointers: &'a [*mut u8],
     pub params: &'a [u64],
 }
 
 impl<'a> Work<'a> {
-    /// Of a kernel that runs as it is.
+    /// A call of a kernel that runs as it is.
     pub fn of(
         kernel: &'a dyn CompiledKernel,
         lowered: &'a Lowered,
@@ -41,11 +41,11 @@ impl<'a> Work<'a> {
     }
 }
 
-// SAFETY: parts of a call write to elements of their own, and what they read nobody writes meanwhile: the caller of `run` promises
-// that, and `Decision` shares out only loops whose iterations write to different elements.
+// SAFETY: parts of a call write disjoint elements, and nothing writes the elements that they read. The
+// caller of `run` promises that, and `Decision` shares only loops whose iterations write disjoint elements.
 unsafe impl Sync for Work<'_> {}
 
-/// A part of a call: some iterations of each loop.
+/// A part of a call: a range of iterations of each loop.
 pub(super) struct Part {
     pub(super) extents: SmallVec<[u64; 4]>,
     pub(super) pointers: SmallVec<[*mut u8; 6]>,
@@ -55,7 +55,7 @@ pub(super) struct Part {
 
 impl Clone for Part {
     fn clone(&self) -> Part {
-        // Copies of memory, without a call for each element.
+        // Copies each array with a memcpy, instead of a clone per element.
         Part {
             extents: SmallVec::from_slice(&self.extents),
             pointers: SmallVec::from_slice(&self.pointers),
@@ -81,7 +81,7 @@ impl Part {
         &self.strides[buffer * loops..][..loops]
     }
 
-    /// The strides of a buffer, one for each loop.
+    /// The mutable strides of a buffer, one for each loop.
     pub(super) fn strides_mut(&mut self, buffer: usize) -> &mut [i64] {
         let loops = self.extents.len();
         &mut self.strides[buffer * loops..][..loops]
@@ -90,20 +90,21 @@ impl Part {
     /// # Safety
     /// As [`CompiledKernel::call`], for a kernel of these loops, buffers and parameters.
     pub(super) unsafe fn call(&self, kernel: &dyn CompiledKernel) -> Status {
-        // SAFETY: passed on.
+        // SAFETY: forwarded.
         unsafe { kernel.run(&self.extents, &self.pointers, &self.strides, &self.params) }
     }
 }
 
-/// Runs a call as was decided.
+/// Runs a call with the decided schedule.
 ///
 /// # Safety
-/// As [`CompiledKernel::call`], for a kernel of `work.lowered` and the arguments that `work` has; the buffers that are written are
-/// apart from all others, and the iterations of loops along axes that `lowered.apart` names write to different elements.
+/// As [`CompiledKernel::call`], for a kernel of `work.lowered` and the arguments in `work`. Written buffers
+/// alias no other buffer. The iterations of loops along axes that `lowered.apart` names write disjoint
+/// elements.
 pub(crate) unsafe fn run(work: &Work<'_>, decision: &Decision) -> Status {
     let whole = Part::whole(work);
     let Some((threads, chunks)) = decision.shared else {
-        // SAFETY: passed on.
+        // SAFETY: forwarded.
         return unsafe { work.decided(whole, decision) };
     };
     let whole = Shared(whole);
@@ -113,10 +114,10 @@ pub(crate) unsafe fn run(work: &Work<'_>, decision: &Decision) -> Status {
         let (from, len) = chunks.get(number, count);
         let mut part = whole.get().clone();
         work.narrow(&mut part, chunks.along, from, len);
-        // SAFETY: this part is inside of the whole, and writes to other elements than the other parts.
+        // SAFETY: this part is inside of the whole, and writes other elements than the other parts.
         let status = unsafe { work.decided(part, decision) };
         if status.failed != 0 {
-            // The chunks are in the order of points wherever one can fail.
+            // Where a point can fail, the chunks are in the order of points.
             let mut first = failed.lock().unwrap_or_else(|e| e.into_inner());
             if first.as_ref().is_none_or(|(other, _)| number < *other) {
                 *first = Some((number, status));
@@ -127,7 +128,7 @@ pub(crate) unsafe fn run(work: &Work<'_>, decision: &Decision) -> Status {
     failed.map(|(_, status)| status).unwrap_or_default()
 }
 
-/// A part that several threads look at.
+/// A part that several threads read.
 pub(super) struct Shared(pub Part);
 
 // SAFETY: its pointers are those of `Work`.
@@ -143,7 +144,7 @@ impl Chunks {
     fn count(&self, of: u64) -> usize {
         1 + (of - self.first.min(of)).div_ceil(self.each) as usize
     }
-    /// The first iteration of a chunk, and how many it has.
+    /// The first iteration of a chunk, and the number of its iterations.
     fn get(&self, number: usize, of: u64) -> (u64, u64) {
         match number as u64 {
             0 => (0, self.first.min(of)),
@@ -156,7 +157,7 @@ impl Chunks {
 }
 
 impl Work<'_> {
-    /// Only so many iterations of a loop, from one on.
+    /// Narrows a loop of the part to `count` iterations, from `from` on.
     pub(super) fn narrow(&self, part: &mut Part, along: usize, from: u64, count: u64) {
         let loops = part.extents.len();
         part.extents[along] = count;
@@ -174,18 +175,19 @@ impl Work<'_> {
     /// As [`run`], for a part of it.
     pub(super) unsafe fn decided(&self, part: Part, decision: &Decision) -> Status {
         if let (Some(blocks), Some(searchers)) = (decision.search, self.search) {
-            // SAFETY: passed on: threads share whole rows.
+            // SAFETY: forwarded; threads share whole rows.
             return unsafe { self.in_search(&part, searchers, blocks) };
         }
-        // SAFETY: passed on.
+        // SAFETY: forwarded.
         let run = |part: Part| unsafe { self.in_sequence(part, &decision.sequence) };
         let Some(kernels) = &self.blocks else { return run(part) };
         let kernels = BlockKernels { blocks: kernels.blocks.filter(|_| decision.sequence.is_empty()), ..*kernels };
         let again = self.lowered.fallible.then(|| part.clone());
-        // SAFETY: passed on.
+        // SAFETY: forwarded.
         let status = unsafe { self.in_row_blocks(part, &kernels, &run) };
         match again.filter(|_| status.failed != 0) {
-            // The first point that fails is told, in the order of points.
+            // The call reports the first point that fails in the order of points, so run again in that
+            // order.
             Some(again) => Some(run(again)).filter(|first| first.failed != 0).unwrap_or(status),
             None => status,
         }
@@ -193,6 +195,6 @@ impl Work<'_> {
 }
 
 thread_local! {
-    /// Memory for copies of blocks, kept from call to call.
+    /// Scratch memory for copies of blocks, kept from call to call.
     pub(super) static SCRATCH: Cell<Lines> = Cell::default();
 }

@@ -1,4 +1,4 @@
-//! Long rows of which the first of the greatest elements is sought, block by block (`kernel/search.rs`).
+//! Searches long rows for the first of the greatest elements, block by block (`kernel/search.rs`).
 
 use super::decide::CHUNKS;
 use super::run::{Part, SCRATCH, Shared, Work};
@@ -7,7 +7,7 @@ use crate::kernel::{CompiledKernel, Status};
 use crate::lower::{Bound, Lowered};
 use std::sync::Arc;
 
-/// The kernels, ready to run.
+/// The compiled kernels.
 pub(crate) struct Searchers {
     pub values: Arc<dyn CompiledKernel>,
     pub part: Arc<dyn CompiledKernel>,
@@ -15,25 +15,27 @@ pub(crate) struct Searchers {
     pub join: Arc<dyn CompiledKernel>,
 }
 
-/// How a row is searched.
+/// The partition of a row into blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
-    /// The points of each but the last one.
+    /// The points of each block but the last one.
     pub each: u64,
-    /// The threads that share the blocks of a row.
+    /// The number of threads that share the blocks of a row.
     pub threads: u32,
 }
 
-/// Shorter rows are not worth it: of so many points for each byte of a value, whose position takes as many lanes as eight bytes do, but never fewer than some.
+/// Shorter rows are not searched in blocks. The least length grows with the size of a value: a position
+/// takes eight bytes per lane, whatever the value takes. `LEAST` is the lower bound.
 const LEAST_A_BYTE: u64 = 1 << 12;
 const LEAST: u64 = 1 << 13;
-/// A block takes some 40 nanoseconds more than its points. The one whose positions are found is gone through a second time, and of so many none is much.
+/// The target number of blocks of a row. A block costs some 40 nanoseconds besides its points. The block
+/// with the result is scanned twice, which is a small part of a row of this number of blocks.
 const BLOCKS: u64 = 64;
 const POINTS: std::ops::RangeInclusive<u64> = 1 << 11..=1 << 14;
 /// The bytes of a value and of a position.
 const WORD: usize = 8;
 
-/// The points of a block of rows that are long enough.
+/// The points of a block, if the rows are long enough.
 pub fn points_of_block(lowered: &Lowered, bound: &Bound) -> Option<u64> {
     let value = *lowered.kernel.fold.as_ref()?.items.first()?;
     let least = (LEAST_A_BYTE * lowered.kernel.dtype(value).size() as u64).max(LEAST);
@@ -41,39 +43,39 @@ pub fn points_of_block(lowered: &Lowered, bound: &Bound) -> Option<u64> {
     Some((points / BLOCKS).next_power_of_two().clamp(*POINTS.start(), *POINTS.end()))
 }
 
-/// Memory that threads write to different places of.
+/// Memory in which each thread writes to places of its own.
 struct Found(*mut u8);
 
-// SAFETY: each block has its own place, and nothing is read before all are done.
+// SAFETY: each block has its own place, and nothing is read before all blocks are done.
 unsafe impl Sync for Found {}
 
 impl Found {
-    /// Where the value of a block is, and then its position.
+    /// The addresses of the value of a block, and of its position.
     fn at(&self, block: u64) -> [*mut u8; 2] {
         let value = self.0.wrapping_add(block as usize * 2 * WORD);
         [value, value.wrapping_add(WORD)]
     }
 
     /// # Safety
-    /// There is room for the block.
+    /// The memory has room for the block.
     unsafe fn put_position(&self, block: u64, position: i64) {
-        // SAFETY: passed on; places are aligned.
+        // SAFETY: forwarded; places are aligned.
         unsafe { self.at(block)[1].cast::<i64>().write(position) };
     }
 
     /// # Safety
-    /// As [`put_position`](Found::put_position), which was called for it, or a kernel wrote it.
+    /// As [`put_position`](Found::put_position), after that function or a kernel has written the position.
     unsafe fn position(&self, block: u64) -> i64 {
-        // SAFETY: passed on.
+        // SAFETY: forwarded.
         unsafe { self.at(block)[1].cast::<i64>().read() }
     }
 }
 
 impl Work<'_> {
-    /// Runs a part of a call, row by row.
+    /// Searches the rows of a part of a call, one after the other.
     ///
     /// # Safety
-    /// As [`run`](super::run), for a part of it that has whole rows, of a kernel that these are of.
+    /// As [`run`](super::run), for a part of it with whole rows; the searchers are those of its kernel.
     pub(super) unsafe fn in_search(&self, part: &Part, searchers: &Searchers, blocks: Blocks) -> Status {
         let inner = part.extents.len() - 1;
         if let Some(outer) = (0..inner).find(|&outer| part.extents[outer] > 1) {
@@ -88,7 +90,7 @@ impl Work<'_> {
         let points = part.extents[inner];
         let count = points.div_ceil(blocks.each);
         let mut scratch = SCRATCH.take();
-        // One place more: what all blocks come to.
+        // One more place, for the result of all blocks.
         scratch.grow((count as usize + 1) * 2 * WORD);
         let found = Found(scratch.begin());
         let row = Shared(part.clone());
@@ -106,7 +108,8 @@ impl Work<'_> {
             for number in from..to {
                 let begin = number * blocks.each;
                 values.extents[inner] = blocks.each.min(points - begin);
-                // SAFETY: some points of the row, whose value goes to a place of its own; kernels that are searched can't fail.
+                // SAFETY: a range of the row's points, whose value goes to a place of its own. Kernels that
+                // are searched can't fail.
                 unsafe {
                     found.put_position(number, begin as i64);
                     values.call(&*searchers.values);
@@ -120,7 +123,8 @@ impl Work<'_> {
         all.add_buffers(found.at(0), 2 * WORD as i64);
         let mut pick = all.clone();
         pick.add_buffers(found.at(count), 0);
-        // SAFETY: of the row's buffers none is read; of the additional ones an element a block, and one place is written.
+        // SAFETY: the kernel reads no buffer of the row. It reads one element per block of each additional
+        // buffer, and writes one place.
         let from = unsafe {
             pick.call(&*searchers.pick);
             found.position(count)
@@ -128,10 +132,11 @@ impl Work<'_> {
         let mut chosen = block((from as u64).min(points - 1) / blocks.each);
         chosen.add_buffers(found.at(0), 0);
         self.narrow(&mut all, inner, 0, 1);
-        // SAFETY: as above; then the first place has the position, from the beginning of the row.
+        // SAFETY: as above. Afterwards the first place holds the position, from the beginning of the row.
         unsafe {
             chosen.call(&*searchers.part);
-            // Where nothing in it is beyond what is neutral, there is none yet, which what follows the row knows.
+            // If no element beats the neutral value there is no position; the epilogue of the row handles
+            // that case.
             found.put_position(0, found.position(0).wrapping_add(from));
             all.call(&*searchers.join);
         }

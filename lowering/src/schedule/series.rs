@@ -1,20 +1,21 @@
-//! Whether threads that sleep are worth waking up for a call that is too short for that by itself.
+//! Decides whether to wake sleeping threads for a call that is too short to pay for the wake-up by itself.
 //!
-//! Short calls come in series. Who is woken up for one of them is late for it, but not for the next ones, and lingers from one to the next (`thread_pool.rs`).
+//! Short calls come in series. A thread that is woken for one call comes too late for it, but in time for
+//! the next calls: it lingers between them (`thread_pool.rs`).
 
 use super::thread_pool::{LINGER, idle};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// A series of calls that took so long is likely to go on for as long as waking up takes.
+/// A series that has lasted this long is likely to continue for longer than a wake-up takes.
 const LONG: Duration = Duration::from_micros(100);
 
-/// Calls of a thread, each soon after the one before.
+/// Calls of one thread in quick succession.
 #[derive(Clone, Copy, Default)]
 struct Series {
-    /// What they took.
+    /// The total time of the calls.
     took: Duration,
-    /// When the latest one is thought to have ended.
+    /// The estimated end of the latest call.
     end: Option<Instant>,
 }
 
@@ -23,15 +24,16 @@ thread_local! {
 }
 
 impl Series {
-    /// With one more call, of so much time from now on, if it still belongs to it.
+    /// Appends a call that begins now and takes `call`. Starts a new series if the last call ended too long
+    /// ago.
     fn with(self, now: Instant, call: Duration) -> Series {
         let goes_on = self.end.is_some_and(|end| now.saturating_duration_since(end) <= LINGER[0]);
         Series { took: call + if goes_on { self.took } else { Duration::ZERO }, end: Some(now + call) }
     }
 }
 
-/// How many threads, of so many, a call of so many nanoseconds need not wait for: those that are idle, or all of these if the series
-/// which it is in is long enough to wake more up for the next calls.
+/// The number of threads, of `wanted`, that a call of `nanos` nanoseconds need not wait for: the idle ones,
+/// or all `wanted` if its series is long enough to pay for waking more threads for the next calls.
 pub fn ready(nanos: f64, wanted: u32) -> u32 {
     let idle = u32::try_from(idle()).unwrap_or(u32::MAX);
     if idle >= wanted {
@@ -52,7 +54,7 @@ mod tests {
         let (start, call) = (Instant::now(), Duration::from_micros(200));
         let first = Series::default().with(start, call);
         assert_eq!(first.took, call);
-        // From the end of one, however long it is, to the beginning of the next.
+        // The gap between two calls counts from the end of the first call to the beginning of the next one.
         let second = first.with(start + call + LINGER[0] / 2, call);
         assert_eq!(second.took, 2 * call);
         let late = start + Duration::from_millis(10);

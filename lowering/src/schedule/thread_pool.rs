@@ -1,12 +1,14 @@
-//! Sharing numbered pieces of work among threads.
+//! The thread pool: shares numbered pieces of work among threads.
 //!
-//! Who calls does not wait for others to begin: it works itself, on piece after piece, and others take of what is left as soon as they wake up. So a call
-//! costs hardly more than without them, however late they are.
+//! The caller does not wait for other threads to begin. It takes piece after piece itself, and workers take
+//! some of the rest as soon as they wake up. A call therefore costs hardly more than on one thread, however
+//! late the workers are.
 //!
-//! Calls come in series, and a thread that sleeps is late for the next one by more than many of them take. So the others linger when their work is done:
-//! they look for more, about as long as they worked, and let whoever wants to run have their processor.
+//! Calls come in series, and waking a sleeping thread takes longer than many calls. Workers therefore linger
+//! after a job: they poll for new jobs about as long as they worked, and yield their processor to other
+//! threads meanwhile.
 //!
-//! A piece that panics ends the process, if it is not the caller's own: what it should have done would be missing.
+//! A panic in a piece on a worker aborts the process, since the results of the piece would be missing.
 
 use super::affinity;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -17,9 +19,9 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-/// How often somebody who waits looks before it lets others run.
+/// The number of polls of a waiting thread before it yields.
 const LOOKS: u32 = 30;
-/// Threads linger as long as they worked, but no shorter and no longer than this.
+/// The bounds of the time that a thread lingers. Between them it is the time that the thread worked.
 pub(super) const LINGER: [Duration; 2] = [Duration::from_micros(100), Duration::from_millis(2)];
 
 /// A piece of work by its number.
@@ -28,21 +30,22 @@ type Piece<'a> = &'a (dyn Fn(usize) + Sync);
 struct Job {
     /// Valid until all pieces are done.
     piece: *const (dyn Fn(usize) + Sync),
-    /// A thread begins with a section of the pieces, always the same one, which its caches may still hold, and helps with the others then.
+    /// The partition of the pieces. Each thread begins with the same section in each job, whose data its
+    /// caches may still hold. Afterwards it helps with the others.
     sections: SmallVec<[Section; 4]>,
     pieces: usize,
     done: AtomicUsize,
     caller: Thread,
-    /// Where the caller is.
+    /// The processor of the caller.
     place: Option<usize>,
 }
 
-// SAFETY: `piece` is `Sync`, and is called only while the caller of `share` waits for that.
+// SAFETY: `piece` is `Sync`, and is called only while the caller of `share` waits.
 unsafe impl Send for Job {}
 // SAFETY: as above.
 unsafe impl Sync for Job {}
 
-/// Pieces that follow one another, taken from the first one on, or from the last one back.
+/// Consecutive pieces, taken from the first one on, or from the last one back.
 struct Section {
     begin: usize,
     next: AtomicUsize,
@@ -56,27 +59,28 @@ impl Section {
         (number < self.end).then(|| if self.backwards { self.begin + self.end - 1 - number } else { number })
     }
 
-    /// Takes all that are left; how many these are.
+    /// Takes all remaining pieces, and returns their number.
     fn close(&self) -> usize {
         self.end.saturating_sub(self.next.fetch_max(self.end, Ordering::AcqRel))
     }
 }
 
 impl Job {
-    /// Takes pieces, those of one section first, until none is left.
+    /// Takes pieces until none is left, those of section `first` first.
     fn work(&self, first: usize) {
         let (before, from) = self.sections.split_at(first % self.sections.len());
         for section in from.iter().chain(before) {
             while let Some(number) = section.take() {
-                // Counted even if it panics: somebody waits.
+                // Counts the piece even if it panics, since the caller waits for it.
                 let _count = Count(self);
-                // SAFETY: this piece is not done, so the caller still waits, and what it borrowed is alive.
+                // SAFETY: this piece is not done, so the caller still waits, and the data that it borrows is
+                // alive.
                 unsafe { (*self.piece)(number) };
             }
         }
     }
 
-    /// True if nobody need begin any more.
+    /// Whether no piece is left to take.
     fn is_taken(&self) -> bool {
         self.sections.iter().all(|section| section.next.load(Ordering::Relaxed) >= section.end)
     }
@@ -96,13 +100,13 @@ impl Drop for Count<'_> {
     }
 }
 
-/// Waits until all pieces are done, come what may.
+/// Waits on drop until all pieces are done, also after a panic.
 struct Wait<'a>(&'a Arc<Job>);
 
 impl Drop for Wait<'_> {
     fn drop(&mut self) {
         lobby(|lobby| lobby.close(self.0));
-        // After a panic of this thread's piece those that nobody began are not done any more.
+        // After a panic of a piece on this thread, pieces that no thread has begun are skipped.
         let left = self.0.sections.iter().map(Section::close).sum();
         self.0.done.fetch_add(left, Ordering::AcqRel);
         let until = Instant::now() + LINGER[0];
@@ -114,7 +118,7 @@ impl Drop for Wait<'_> {
     }
 }
 
-/// Looks for a while whether something is so, and lets others run if not.
+/// Polls a condition for a while, and yields if it does not hold.
 fn look(is_so: impl Fn() -> bool) -> bool {
     for _ in 0..LOOKS {
         if is_so() {
@@ -126,28 +130,28 @@ fn look(is_so: impl Fn() -> bool) -> bool {
     is_so()
 }
 
-/// Jobs that want more threads, and threads for them.
+/// The queue of open jobs, and the counts of workers.
 struct Lobby {
-    /// Threads that are awake, and those that are called and will come.
+    /// Workers that are awake or were called.
     awake: usize,
-    /// Those of them that do no job.
+    /// The workers among them that have no job.
     idle: usize,
-    /// In the order in which they came, so that none waits for those after it.
+    /// Open jobs, first in, first out, so that no job waits for a later one.
     jobs: VecDeque<Open>,
 }
 
-/// A job, and how many more threads it wants.
+/// A job, and the number of additional threads that it wants.
 struct Open {
     job: Arc<Job>,
     wanted: usize,
 }
 
 static LOBBY: Mutex<Lobby> = Mutex::new(Lobby { awake: 0, idle: 0, jobs: VecDeque::new() });
-/// `jobs.len()` and `idle`, to look at without a lock.
+/// Copies of `jobs.len()` and `idle` that are read without the lock.
 static JOBS: AtomicUsize = AtomicUsize::new(0);
 static IDLE: AtomicUsize = AtomicUsize::new(0);
 
-/// What is in the lobby, changed by one at a time.
+/// Changes the lobby under its lock, and updates the copies of its counts.
 fn lobby<T>(change: impl FnOnce(&mut Lobby) -> T) -> T {
     let mut lobby = LOBBY.lock().unwrap_or_else(|e| e.into_inner());
     let result = change(&mut lobby);
@@ -157,8 +161,8 @@ fn lobby<T>(change: impl FnOnce(&mut Lobby) -> T) -> T {
 }
 
 impl Lobby {
-    /// Takes in a job for so many threads, of so many that there are; how many of these are to be called. Who is busy comes later, if the job
-    /// still wants somebody then.
+    /// Enqueues a job that wants `wanted` of `all` workers. Returns the number of workers to call. Busy
+    /// workers take the job later, if it still wants threads then.
     fn open(&mut self, job: &Arc<Job>, wanted: usize, all: usize) -> usize {
         let promised: usize = self.jobs.iter().map(|open| open.wanted).sum();
         let called = wanted.saturating_sub(self.idle.saturating_sub(promised)).min(all - self.awake);
@@ -168,12 +172,12 @@ impl Lobby {
         called
     }
 
-    /// No thread need begin with this job any more.
+    /// Removes a job from the queue.
     fn close(&mut self, job: &Arc<Job>) {
         self.jobs.retain(|open| !Arc::ptr_eq(&open.job, job));
     }
 
-    /// A job for an idle thread, if one has something left.
+    /// The next job for an idle worker, if a job has pieces left.
     fn take(&mut self) -> Option<Arc<Job>> {
         while self.jobs.front().is_some_and(|open| open.job.is_taken()) {
             self.jobs.pop_front();
@@ -189,7 +193,7 @@ impl Lobby {
     }
 }
 
-/// What a thread that is called does: jobs, until there have been none for a while.
+/// The main function of a worker that was called: runs jobs until none has come for a while.
 fn serve() {
     let mut until = Instant::now() + LINGER[0];
     while let Some(job) = linger(until) {
@@ -203,7 +207,7 @@ fn serve() {
     }
 }
 
-/// The next job, if there is one before that time; otherwise this thread goes to sleep.
+/// Polls for the next job until the deadline. Without a job the worker then goes to sleep.
 fn linger(until: Instant) -> Option<Arc<Job>> {
     loop {
         let found = look(|| JOBS.load(Ordering::Relaxed) > 0);
@@ -224,12 +228,12 @@ fn linger(until: Instant) -> Option<Arc<Job>> {
     }
 }
 
-/// How many threads have nothing to do, and are awake or will soon be.
+/// The number of workers without a job that are awake, or will soon be.
 pub fn idle() -> usize {
     IDLE.load(Ordering::Relaxed)
 }
 
-/// The threads besides callers; none if there can't be any.
+/// The workers; none if the system can't start threads.
 fn pool() -> Option<&'static ThreadPool> {
     static POOL: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
         let others = super::facts().cores.saturating_sub(1).max(1) as usize;
@@ -239,18 +243,19 @@ fn pool() -> Option<&'static ThreadPool> {
     POOL.as_ref()
 }
 
-/// Does all pieces of work, each once, on up to so many threads.
+/// Does all pieces of work, each once, on up to `threads` threads.
 pub fn share(threads: usize, pieces: usize, piece: Piece<'_>) {
     share_towards(threads, pieces, false, piece);
 }
 
-/// The same, each thread's own pieces from the last one back if it is so wished.
+/// As [`share`]. With `backwards`, each thread takes its own pieces from the last one back.
 pub fn share_towards(threads: usize, pieces: usize, backwards: bool, piece: Piece<'_>) {
     let others = threads.min(pieces).saturating_sub(1);
     let Some(pool) = (if others > 0 { pool() } else { None }) else {
         return (0..pieces).for_each(|n| piece(if backwards { pieces - 1 - n } else { n }));
     };
-    // SAFETY: only the lifetime changes. `Wait` keeps this function from ending before all pieces are done, and who comes later finds no piece.
+    // SAFETY: only the lifetime changes. `Wait` keeps this function from returning before all pieces are
+    // done, and a late worker finds no piece.
     let piece = unsafe { std::mem::transmute::<Piece<'_>, Piece<'static>>(piece) };
     let count = others + 1;
     let section = |n| {
@@ -265,7 +270,7 @@ pub fn share_towards(threads: usize, pieces: usize, backwards: bool, piece: Piec
     let _wait = Wait(&job);
     (0..called).for_each(|_| pool.spawn(serve));
     if called > 0 {
-        // Who wakes up here goes elsewhere.
+        // Lets a worker that wakes on this processor move to another one.
         std::thread::yield_now();
     }
     job.work(0);
@@ -307,7 +312,7 @@ mod tests {
         assert_eq!(done.into_inner(), 4 * 50 * 7 * 3);
     }
 
-    /// A job of no pieces.
+    /// A job without pieces.
     fn job() -> Arc<Job> {
         let piece: Piece<'static> = &|_| ();
         let section = Section { begin: 0, next: AtomicUsize::new(0), end: 1, backwards: false };
@@ -320,7 +325,7 @@ mod tests {
         let mut lobby = Lobby { awake: 0, idle: 0, jobs: VecDeque::new() };
         let [first, second, third] = [(); 3].map(|()| job());
         assert_eq!([lobby.open(&first, 2, 3), lobby.idle], [2, 2]);
-        // Those two are promised.
+        // The queue has promised those two to the first job.
         assert_eq!([lobby.open(&second, 2, 3), lobby.idle], [1, 3]);
         lobby.close(&first);
         for _ in 0..1000 {
@@ -328,12 +333,12 @@ mod tests {
             lobby.close(&third);
         }
         assert_eq!([lobby.jobs.len(), lobby.awake], [1, 3]);
-        // Who comes begins with what came first, and is not idle then.
+        // Workers take the jobs in order, and are not idle then.
         lobby.open(&third, 3, 3);
         let taken: Vec<Arc<Job>> = (0..3).filter_map(|_| lobby.take()).collect();
         assert!(taken.iter().zip([&second, &second, &third]).all(|(taken, job)| Arc::ptr_eq(taken, job)));
         assert_eq!([lobby.idle, lobby.jobs[0].wanted], [0, 2]);
-        // All are busy: who ends takes it.
+        // All workers are busy; a worker takes the job when it has finished its own.
         assert_eq!(lobby.open(&first, 3, 3), 0);
         lobby.close(&third);
         lobby.idle += 1;
@@ -346,7 +351,7 @@ mod tests {
         let begin = Instant::now();
         share(2, 2, &|_| {
             threads.lock().unwrap().push(std::thread::current().id());
-            // Until the other piece is begun, which takes another thread.
+            // Waits until the other piece has begun, which takes a second thread.
             while threads.lock().unwrap().len() < 2 && begin.elapsed() < Duration::from_secs(60) {
                 std::thread::sleep(Duration::from_millis(1));
             }
