@@ -1,4 +1,4 @@
-//! What a caller gives: scalars, arrays, and borrowed views of any strides.
+//! Arguments of a call: scalars, arrays, and borrowed views of any strides.
 
 use super::buffers::Buffers;
 use super::value::{Held, Lent, Place, array_place, view_place};
@@ -11,16 +11,16 @@ use std::sync::Arc;
 pub enum Arg<'a> {
     /// A scalar.
     Scalar(Scalar),
-    /// An array, of which the run takes a share.
+    /// An array. The call holds a reference to its buffer.
     Array(&'a Array),
-    /// A borrowed view, which is read where it is.
+    /// A borrowed view, which is read in place.
     View(View<'a>),
-    /// An array of a storage style, of whose components the run takes shares.
+    /// An array of a storage style. The call holds references to its components.
     Styled(&'a Arc<Styled>),
 }
 
 impl Arg<'_> {
-    /// What a slot then holds; it must not outlive the argument.
+    /// The content of the parameter's slot; it must not outlive the argument.
     pub(super) fn hold(&self) -> Held {
         match self {
             Arg::Scalar(s) => Held::Scalar(*s),
@@ -30,7 +30,7 @@ impl Arg<'_> {
         }
     }
 
-    /// Where its elements are; none of scalars and arrays of storage styles.
+    /// The place of its elements; none for scalars and for arrays of storage styles.
     #[inline]
     pub(super) fn place(&self) -> Option<Place<'_>> {
         match self {
@@ -40,7 +40,7 @@ impl Arg<'_> {
         }
     }
 
-    /// The same, one after the other of the components of an array of a storage style.
+    /// The place of the argument, or for an array of a storage style, the place of each component.
     #[inline]
     pub(super) fn places(&self) -> impl Iterator<Item = Option<Place<'_>>> {
         let whole = if let Arg::Styled(_) = self { None } else { Some(self.place()) };
@@ -53,7 +53,7 @@ impl Arg<'_> {
         if let Arg::Styled(styled) = self { styled.components() } else { &[] }
     }
 
-    /// A value of its own.
+    /// An owned value.
     pub(super) fn to_datum(&self) -> Result<Datum, rewright_ir::EvalError> {
         self.hold().into_datum(&mut Buffers::default())
     }

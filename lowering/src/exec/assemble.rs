@@ -1,4 +1,4 @@
-//! Arrays of storage styles put together and taken apart.
+//! Steps that assemble arrays of storage styles from components, and that extract a component.
 
 use super::by_reference::Why;
 use super::frame::Frame;
@@ -8,27 +8,28 @@ use super::value::{Held, Shape};
 use rewright_ir::{Components, Datum, EvalError, Style, StyledLayout};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Why the evaluator puts components together whose style needs the extents of the whole.
+/// The reason for which the evaluator assembles components whose style needs the extents of the whole array.
 const UNKNOWN: Why =
     Why::Unfit("its extents are known from its components only: name each dim of its type by a symbol of a parameter");
 
-/// How arrays of a storage style are put together.
+/// Assembles arrays of a storage style.
 #[derive(Debug)]
 pub struct Assemble {
     /// The style.
     pub style: Style,
-    /// The latest layout: a style may take long to say what components it wants, and extents seldom change.
+    /// The latest layout. Computing the components that a style needs may take long, and extents seldom
+    /// change.
     latest: Mutex<Option<Arc<StyledLayout>>>,
 }
 
 impl Assemble {
-    /// That of a style.
+    /// For a style.
     pub fn new(style: Style) -> Assemble {
         Assemble { style, latest: Mutex::default() }
     }
 
-    /// The layout of an array whose extents a frame's symbols say; `None` if they are not known, or if there
-    /// is no such array.
+    /// The layout of an array whose extents the symbols of a frame give; `None` if they are not known, or if
+    /// there is no such array.
     pub fn layout(&self, def: &Def, frame: &Frame) -> Option<Arc<StyledLayout>> {
         let extent = |check: &DimCheck| match *check {
             DimCheck::Any => None,
@@ -47,7 +48,7 @@ impl Assemble {
 }
 
 impl Machine<'_> {
-    /// A component of an array of a storage style.
+    /// Extracts a component of an array of a storage style.
     pub(super) fn component(&self, act: &mut Activation<'_, '_>, step: &Step, number: usize) -> Result<(), EvalError> {
         let component = match self.operand(act, step, 0) {
             Held::Styled(styled) => styled.components().get(number).cloned(),
@@ -60,7 +61,7 @@ impl Machine<'_> {
         self.admit(act, def, "result")
     }
 
-    /// The array of a storage style that has these components.
+    /// Assembles the array of a storage style that has these components.
     pub(super) fn assemble(
         &self,
         act: &mut Activation<'_, '_>,
@@ -76,11 +77,11 @@ impl Machine<'_> {
             operand.map(|datum| datum.to_array())
         };
         let components: Components = (0..step.args.len()).map(held).collect::<Result<_, _>>()?;
-        // What components hold is looked at.
+        // The style checks the components' elements, which counts as work.
         components.iter().try_for_each(|component| self.spend(component.len() as u64))?;
         match layout.assemble(components) {
             Ok(whole) => self.put(act.frame, def.slot, Held::from(Datum::from(whole))),
-            // Which says what is wrong.
+            // The evaluator reports the error.
             Err(_) => self.array(act, step, ArrayEval::Op, Why::WRONG),
         }
     }

@@ -1,7 +1,8 @@
-//! Kernels whose results are stored, and not read by anybody else: one step with the store.
+//! Kernels whose results are stored and have no other use: one step with the store.
 //!
-//! The kernel writes to the destination itself, if nobody else has a share in its buffer, and the kernel can't fail and reads elements of it, if
-//! any, only where it writes them (`heir.rs`). Else its result takes the destination's place, and nothing is copied either.
+//! The kernel writes to the destination in place if the following holds: no other value shares the
+//! destination's buffer, the kernel can't fail, and it reads elements of the destination only where it
+//! writes them (`heir.rs`). Otherwise the result replaces the destination, and nothing is copied either.
 
 use super::machine::{Activation, Machine};
 use super::plan::{ArrayEval, Destination, KernelStep, Slot, Step};
@@ -23,7 +24,7 @@ impl Machine<'_> {
         self.move_to(act, def.slot, to)
     }
 
-    /// Lets an array take the place of what is stored to, which is of the same dtype and shape.
+    /// Replaces the destination of a store with an array of the same dtype and shape.
     pub(super) fn move_to(&self, act: &mut Activation<'_, '_>, from: Slot, to: Destination) -> Result<(), EvalError> {
         let new = self.take(act.frame, from);
         let old = &act.frame.slots[to.slot.0 as usize];
@@ -37,7 +38,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// True if what a slot holds dies with a step, and is all that there is in a buffer of its own.
+    /// Whether a slot holds an array that dies with a step and fills an unshared buffer.
     pub(super) fn is_left(&self, act: &Activation<'_, '_>, step: &Step, slot: Slot) -> bool {
         match &act.frame.slots[slot.0 as usize] {
             Held::Array(array) if step.free.contains(&slot) => {

@@ -1,4 +1,4 @@
-//! What runs functions.
+//! Backends: the ways to run functions.
 
 use super::LowerError;
 use crate::cranelift::Cranelift;
@@ -7,34 +7,35 @@ use crate::kernel::{CodeGen, KernelError};
 use smallvec::{SmallVec, smallvec};
 use std::sync::LazyLock;
 
-/// How a function is run.
+/// The way to run a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Backend {
     /// By the reference evaluator.
     Reference,
-    /// By a plan, and kernels by the interpreter [`Interp`]. What has no kernel runs by its reference meaning.
+    /// A plan, with the interpreter [`Interp`] for kernels. A step without a kernel runs a loop program, or
+    /// the reference meaning of its op.
     Interp,
-    /// The same with machine code for kernels, by [`Cranelift`].
+    /// A plan, with machine code by [`Cranelift`] for kernels.
     Cranelift,
-    /// The same with machine code by `x64`, on processors of x86-64 with AVX2 or AVX-512. Kernels that it refuses are compiled by [`Cranelift`],
-    /// and a remark says so.
+    /// A plan, with machine code by `x64` for kernels. It needs an x86-64 processor with AVX2 or AVX-512.
+    /// [`Cranelift`] compiles the kernels that `x64` refuses, and a remark says so.
     X64,
-    /// `X64` with AVX2 only, also where the processor has AVX-512.
+    /// As `X64`, restricted to AVX2 on processors with AVX-512.
     X64Avx2,
-    /// The best that this machine has: `X64`, else `Cranelift`, else `Interp`.
+    /// The best backend of this machine: `X64`, else `Cranelift`, else `Interp`.
     #[default]
     Auto,
 }
 
-/// Code generators, in the order in which they are asked.
+/// Code generators, in order of preference.
 pub(super) type CodeGens = SmallVec<[&'static dyn CodeGen; 2]>;
 
 impl Backend {
-    /// All.
+    /// All backends.
     pub const ALL: [Backend; 6] =
         [Backend::Reference, Backend::Interp, Backend::Cranelift, Backend::X64Avx2, Backend::X64, Backend::Auto];
 
-    /// Those that this machine has.
+    /// The backends that this machine supports.
     pub fn available() -> impl Iterator<Item = Backend> {
         Backend::ALL.into_iter().filter(|backend| backend.codegens().is_ok())
     }
@@ -61,7 +62,7 @@ impl Backend {
     }
 }
 
-/// Finding out what the processor can do takes a while, so that is done once.
+/// The Cranelift code generator. Detecting the processor's features takes time, so it is done once.
 fn cranelift() -> Result<&'static dyn CodeGen, KernelError> {
     static CRANELIFT: LazyLock<Result<Cranelift, KernelError>> = LazyLock::new(Cranelift::new);
     CRANELIFT.as_ref().map(|codegen| codegen as &dyn CodeGen).map_err(Clone::clone)
@@ -83,7 +84,7 @@ mod x64 {
         AVX2.as_ref().map(|codegen| codegen as &dyn CodeGen).map_err(Clone::clone)
     }
 
-    /// What the environment says wrongly is not a reason for slower code.
+    /// A malformed environment variable is an error: falling back to slower code would hide it.
     pub fn check_environment() -> Result<(), KernelError> {
         Level::check_environment()
     }

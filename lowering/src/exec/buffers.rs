@@ -1,4 +1,4 @@
-//! Memory for elements: new, or that of arrays which nobody holds any more.
+//! Memory for the elements of arrays: new blocks, and blocks of arrays that are dropped.
 
 use super::huge;
 use super::kept::Kept;
@@ -10,27 +10,27 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// Memory for the elements of an array, not yet written: a block that the global allocator gave for so many bytes at such an
-/// alignment. In all but small blocks the elements begin where a cache line does.
+/// Uninitialized memory for the elements of an array: a block of the global allocator, with its size and
+/// alignment. In all but small blocks the elements begin at a cache line.
 #[derive(Debug)]
 pub struct RawBuffer {
     block: NonNull<u8>,
     bytes: usize,
     align: usize,
-    /// It was written to before, so that its pages are there.
+    /// The block was written before, so its pages are mapped.
     used: bool,
 }
 
-// SAFETY: the block is plain memory that only this owns.
+// SAFETY: the block is plain memory, and only this value owns it.
 unsafe impl Send for RawBuffer {}
 
 /// The bytes of a cache line.
 pub const LINE: usize = 64;
-/// The least bytes of a block that is not small.
+/// The least bytes of a block whose elements are aligned to a cache line.
 const ALIGNED: usize = 1 << 10;
 
 impl RawBuffer {
-    /// Memory for elements of a layout; `None` if there is not so much.
+    /// Memory for elements of a layout; `None` if the allocation fails.
     fn new(layout: Layout) -> Option<RawBuffer> {
         let layout = Layout::from_size_align(block_bytes(layout.size()), layout.align()).ok()?;
         let (bytes, align) = (layout.size(), layout.align());
@@ -44,24 +44,24 @@ impl RawBuffer {
         Some(RawBuffer { block, bytes, align, used: false })
     }
 
-    /// The memory of an array, if nobody else holds it.
+    /// The memory of an array, if nothing else shares it.
     pub fn of(array: Array) -> Option<RawBuffer> {
         fn vec_parts<T>(elements: Vec<T>) -> Option<RawBuffer> {
             let mut elements = std::mem::ManuallyDrop::new(elements);
             let bytes = elements.capacity() * size_of::<T>();
-            // A vector's pointer is never null, and its block is one of the global allocator's for its capacity.
+            // A vector's pointer is never null, and the global allocator gave its block for its capacity.
             let block = NonNull::new(elements.as_mut_ptr())?.cast();
             Some(RawBuffer { block, bytes, align: align_of::<T>(), used: true })
         }
         with_array!(array, |a| vec_parts(a.try_into_owned_nocopy().ok()?.into_raw_vec_and_offset().0))
     }
 
-    /// True if it was written to before.
+    /// Whether the block was written before.
     pub fn is_used(&self) -> bool {
         self.used
     }
 
-    /// The bytes before the first element, a whole number of elements of any dtype.
+    /// The bytes before the first element, a multiple of the size of every dtype.
     fn skipped(&self) -> usize {
         let to_line = self.block.addr().get().wrapping_neg() % LINE;
         if self.bytes >= ALIGNED && to_line.is_multiple_of(DType::C128.size()) { to_line } else { 0 }
@@ -77,25 +77,28 @@ impl RawBuffer {
         self.bytes
     }
 
-    /// True if elements of this layout, of so many bytes each, fit.
+    /// Whether elements of this layout, of `size` bytes each, fit.
     pub fn suits(&self, layout: Layout, size: usize) -> bool {
         suits(self.bytes, self.skipped(), self.align, layout, size)
     }
 
-    /// The array of these elements, which lie row by row, or with axes in another order: the outermost in memory first.
+    /// The array of these elements. They are row-major, or `order` lists the axes by their strides, largest
+    /// first.
     ///
     /// # Safety
-    /// The buffer was got for this dtype and shape, and every element was written with a valid value.
+    /// The buffer was obtained for this dtype and shape, and every element was initialized with a valid
+    /// value.
     pub unsafe fn into_array(self, dtype: DType, shape: &[usize], order: Option<&[usize]>) -> Array {
         with_dtype!(dtype, T => {
             let len = checked_len(shape).unwrap_or_default();
             let skipped = self.skipped();
-            // SAFETY: so many bytes at the beginning of the block are in it, and zeros are valid elements.
+            // SAFETY: the block has these bytes at its beginning, and zeros are valid elements.
             unsafe { self.block.as_ptr().write_bytes(0, skipped) };
             let skipped = skipped / size_of::<T>();
-            // SAFETY: the block came from the global allocator (or there is none, for no elements) with the alignment of `T` and a
-            // multiple of its size, which is room for what is skipped and `len` elements, all of which are initialized; `self` is
-            // forgotten, so the vector is the only owner.
+            // SAFETY: the block came from the global allocator (or there is none, for no elements) with the
+            // alignment of `T`, and its size is a multiple of that of `T`. It has room for the skipped
+            // elements and for `len` more, and all of them are initialized. `self` is forgotten, so the
+            // vector is the only owner.
             let elements = unsafe {
                 Vec::from_raw_parts(self.block.cast::<T>().as_ptr(), skipped + len, self.bytes / size_of::<T>())
             };
@@ -109,7 +112,7 @@ impl RawBuffer {
     }
 }
 
-/// An array of elements row by row, without the first ones.
+/// A row-major array of the elements after the first `skipped` ones.
 fn wrap<T: Element>(shape: &[usize], elements: Vec<T>, skipped: usize) -> Array {
     let array = match skipped {
         0 => ArcArray::from_shape_vec(IxDyn(shape), elements),
@@ -130,14 +133,14 @@ impl Drop for RawBuffer {
         if let Ok(layout) = Layout::from_size_align(self.bytes, self.align)
             && self.bytes > 0
         {
-            // SAFETY: the global allocator gave the block for this layout, and nobody else has it.
+            // SAFETY: the global allocator gave the block for this layout, and this value is its only owner.
             unsafe { dealloc(self.block.as_ptr(), layout) };
         }
     }
 }
 
-/// The bytes of a new block for so many: a little more, so that they can begin at a cache line, and arrays of nearly the same size
-/// find it later.
+/// The size of a new block for this number of bytes. It is a little larger, so that the elements can begin
+/// at a cache line, and so that arrays of nearly the same size can reuse it.
 pub fn block_bytes(bytes: usize) -> usize {
     if bytes < ALIGNED {
         return bytes;
@@ -146,7 +149,8 @@ pub fn block_bytes(bytes: usize) -> usize {
     bytes.next_multiple_of(1 << (bytes.ilog2() - 4))
 }
 
-/// True if elements of a layout, of so many bytes each, fit in a block behind what is skipped, without wasting more than a quarter of it.
+/// Whether elements of a layout, of `size` bytes each, fit in a block after the skipped bytes, and waste at
+/// most a quarter of it.
 pub fn suits(bytes: usize, skipped: usize, align: usize, layout: Layout, size: usize) -> bool {
     align == layout.align()
         && bytes - skipped >= layout.size()
@@ -154,26 +158,28 @@ pub fn suits(bytes: usize, skipped: usize, align: usize, layout: Layout, size: u
         && bytes.is_multiple_of(size)
 }
 
-/// Memory that is used again, and counts of what was new.
+/// The memory pool of a call, with statistics.
 ///
-/// Blocks of values that have died in a call are spare as long as all blocks of the call are no more than were in use at once; the
-/// others, and all when the call ends, go to those that the executable keeps.
+/// Blocks of values that died in a call are spare, as long as the blocks of the call are at most as large
+/// together as the blocks that were in use at once. Further blocks, and all blocks at the end of the call,
+/// go to the executable.
 #[derive(Debug, Default)]
 pub struct Buffers {
     spare: Vec<RawBuffer>,
-    /// The bytes of these.
+    /// The bytes of the spare blocks.
     spare_bytes: usize,
-    /// The bytes that were got in this call and have not come back, and the most that they and the spare ones were.
+    /// The bytes of the blocks that are in use, and the peak of their sum with the spare ones.
     out: usize,
     most: usize,
-    /// What is kept from call to call; none if nothing is.
+    /// The memory that the executable keeps from call to call, if it keeps any.
     pub kept: Option<Arc<Kept>>,
-    /// What was done by those who own these buffers.
+    /// Statistics of the owner of these buffers.
     pub stats: Stats,
 }
 
 impl Buffers {
-    /// Memory for an array: used again if some fits, else new. An error if there is not so much.
+    /// Memory for an array: a spare or kept block if one fits, otherwise a new one. An error if the
+    /// allocation fails.
     pub fn get(&mut self, dtype: DType, shape: &[usize]) -> Result<RawBuffer, EvalError> {
         let none = || EvalError::limit(format!("no memory for {dtype} elements of shape {shape:?}"));
         let len = checked_len(shape).ok_or_else(none)?;
@@ -195,19 +201,19 @@ impl Buffers {
         Ok(buffer)
     }
 
-    /// Memory that was used before, if some fits.
+    /// A spare or kept block that fits.
     fn used(&mut self, layout: Layout, size: usize) -> Option<RawBuffer> {
         if layout.size() == 0 {
             return None;
         }
-        // The latest first, since its memory is the likeliest to be in the processor's caches.
+        // The latest block first, since it is the likeliest to be in the caches.
         match self.spare.iter().rposition(|b| b.suits(layout, size)) {
             Some(at) => Some(self.remove(at)),
             None => self.kept.as_ref()?.block(layout, size),
         }
     }
 
-    /// Ends the life of an array: its memory is used again, if nobody else holds it.
+    /// Ends the life of an array: its memory becomes spare, unless another value shares it.
     pub fn recycle(&mut self, array: Array) {
         if array.is_empty() {
             return;
@@ -222,8 +228,8 @@ impl Buffers {
         }
     }
 
-    /// Leaves spare blocks to the executable, the largest first, until another one of so many bytes makes them no more than the most
-    /// that are in use at once.
+    /// Passes spare blocks to the executable, the largest first, until a new block of this size fits below
+    /// the peak of the bytes that are in use at once.
     fn make_room(&mut self, bytes: usize) {
         let most = self.most.max(self.out + bytes);
         while self.out + self.spare_bytes + bytes > most {
@@ -236,7 +242,7 @@ impl Buffers {
         }
     }
 
-    /// The end of a call: its memory is what the executable keeps.
+    /// Ends a call: its spare memory goes to the executable.
     pub fn end(&mut self) {
         let spare = std::mem::take(&mut self.spare);
         if let Some(kept) = &self.kept {
@@ -252,7 +258,7 @@ impl Buffers {
     }
 }
 
-/// No more blocks than this are spare.
+/// The most spare blocks.
 const SPARE: usize = 64;
 
 #[cfg(test)]
@@ -263,7 +269,7 @@ mod tests {
     fn filled(buffers: &mut Buffers, dtype: DType, shape: &[usize]) -> Array {
         let buffer = buffers.get(dtype, shape).unwrap();
         let bytes = shape.iter().product::<usize>() * dtype.size();
-        // SAFETY: the buffer has room for so many bytes, and zeros are valid elements of every dtype.
+        // SAFETY: the buffer has room for these bytes, and zeros are valid elements of every dtype.
         unsafe {
             buffer.pointer().write_bytes(0, bytes);
             buffer.into_array(dtype, shape, None)
@@ -325,7 +331,7 @@ mod tests {
         assert_eq!(kept.bytes(), block_bytes(8000) as u64 + 160 + 240);
         drop(filled(&mut buffers, DType::F64, &[30]));
         assert_eq!((kept.bytes(), buffers.stats.reused), (block_bytes(8000) as u64 + 160, 1));
-        // The oldest make room.
+        // The oldest block is evicted to make room.
         let another = filled(&mut buffers, DType::I64, &[500]);
         buffers.end();
         buffers.recycle(another);

@@ -1,4 +1,4 @@
-//! From a function to its plan.
+//! The planner: compiles a function to its plan.
 
 mod edges;
 mod together;
@@ -36,15 +36,15 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use together::packs_bools;
 
-/// Plans a function and all that it calls.
+/// Plans a function and its callees.
 pub struct Planner<'m> {
     module: &'m Module,
-    /// What compiles kernels; without it everything runs by its reference meaning.
+    /// The code generators. Without any, all steps run by their reference meaning.
     codegens: CodeGens,
     changed: FxHashMap<Name, Vec<bool>>,
-    /// Functions in the order in which they get numbers.
+    /// The functions, in the order of their numbers.
     numbers: IndexSet<Name>,
-    /// Where steps run by the reference meaning.
+    /// Remarks on steps that do not run as requested.
     pub remarks: Vec<Remark>,
 }
 
@@ -54,7 +54,7 @@ impl<'m> Planner<'m> {
         Planner { module, codegens, changed: changed_params(module), numbers: IndexSet::new(), remarks: Vec::new() }
     }
 
-    /// Plans `name` first, and then what it calls.
+    /// Plans `name` first, and then its callees.
     pub fn plan(&mut self, name: Name) -> Result<Plan, LowerError> {
         self.numbers.insert(name);
         let mut functions = Vec::new();
@@ -64,7 +64,7 @@ impl<'m> Planner<'m> {
                 let message = format!("`@{name}` is untyped: it must go through type inference before it is compiled");
                 return Err(LowerError::Invalid { message });
             }
-            // Memory safety rests on what is verified: that values are of their types.
+            // Memory safety rests on verification: it ensures that values are of their types.
             verify_function(func, Some(self.module)).map_err(|e| LowerError::Invalid { message: e.to_string() })?;
             let changed = self.changed.get(&name).cloned().unwrap_or_default();
             functions.push(FuncPlanner::new(self, func, changed).plan()?);
@@ -77,7 +77,7 @@ impl<'m> Planner<'m> {
 fn changed_params(module: &Module) -> FxHashMap<Name, Vec<bool>> {
     let mut changed: FxHashMap<Name, Vec<bool>> =
         module.functions().map(|f| (f.name, vec![false; f.params().len()])).collect();
-    // Only these can write: looked for once.
+    // Only these functions can write; they are collected once, before the fixed point.
     let writers: Vec<(&Function, Vec<&InstData>)> = module
         .functions()
         .map(|func| {
@@ -111,11 +111,11 @@ fn written(data: &InstData, changed: &FxHashMap<Name, Vec<bool>>) -> Vec<Value> 
     data.args.iter().zip(flags.into_iter().flatten()).filter(|(_, c)| **c).map(|(&v, _)| v).collect()
 }
 
-/// Why an instruction has no kernel.
+/// The reason for which an instruction has no kernel.
 enum NoLaunch {
-    /// There is none: why.
+    /// A kernel is not possible: the reason.
     None(String),
-    /// It was given a schedule that is not one of it.
+    /// The given schedule does not fit the instruction.
     Wrong(ScheduleError),
 }
 
@@ -134,21 +134,21 @@ struct FuncPlanner<'p, 'm> {
     symbols: IndexSet<Name>,
     slots: FxHashMap<Value, Slot>,
     count: u32,
-    /// Slots of dead values of the current block.
+    /// The slots of dead values of the current block.
     spare: Vec<Slot>,
     constants: Vec<(Slot, Scalar)>,
     steps: Vec<Step>,
     starts: FxHashMap<Block, usize>,
-    /// Uses that the current block has left.
+    /// The number of remaining uses in the current block.
     left: FxHashMap<Value, u32>,
-    /// What the current block returns, with the positions.
+    /// The values that the current block returns, with their positions.
     exits: FxHashMap<Value, u32>,
     direction: Direction,
 }
 
 impl<'p, 'm> FuncPlanner<'p, 'm> {
     fn new(planner: &'p mut Planner<'m>, func: &'m Function, changed: Vec<bool>) -> Self {
-        // What callers see of a changed parameter must be there at the end.
+        // A changed parameter is live at the end, since callers see it.
         let kept: Vec<Value> = func.params().iter().zip(&changed).filter(|(_, c)| **c).map(|(&v, _)| v).collect();
         FuncPlanner {
             planner,
@@ -171,7 +171,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
     fn plan(mut self) -> Result<FuncPlan, LowerError> {
         let func = self.func;
         let blocks = self.live.blocks.clone();
-        // Parameters first: they have the same slots wherever they are branched to from.
+        // Parameters first: a block parameter has the same slot on all edges to its block.
         for &block in &blocks {
             for &param in func.block_params(block) {
                 self.fresh(param);
@@ -182,7 +182,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
             self.plan_block(block)?;
         }
         layout::choose(&mut self.steps);
-        // Edges named blocks by their place in the list.
+        // Until here, an edge refers to its target by the index of the block in the list.
         for step in &mut self.steps {
             for edge in step.edges_mut() {
                 edge.to = self.starts[&blocks[edge.to]];
@@ -201,9 +201,10 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         })
     }
 
-    // --- Slots -----------------------------------------------------------------------------------------------------
+    // --- Slots
+    // ------------------------------------------------------------------------------------------------
 
-    /// A slot of its own for a value.
+    /// A new slot for a value.
     fn fresh(&mut self, value: Value) -> Slot {
         let slot = Slot(self.count);
         self.count += 1;
@@ -211,7 +212,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         slot
     }
 
-    /// The slot of a value that is there already, or a constant.
+    /// The slot of a value, or a new slot, for a constant too.
     fn slot(&mut self, value: Value) -> Slot {
         if let Some(&slot) = self.slots.get(&value) {
             return slot;
@@ -223,7 +224,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         slot
     }
 
-    /// A value that is being defined.
+    /// The definition of a value, in a spare slot if the value does not cross blocks.
     fn define(&mut self, value: Value) -> Def {
         if !self.live.crosses(value)
             && let Some(slot) = self.spare.pop()
@@ -247,7 +248,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         ty.dims().iter().map(check).collect()
     }
 
-    /// Counts off the uses that an instruction makes, and gives the values that die with it, each once.
+    /// Counts the uses by an instruction, and returns the values that die with it, each once.
     fn dying(&mut self, block: Block, values: impl Iterator<Item = Value>) -> SmallVec<[Value; 4]> {
         let mut dead = SmallVec::new();
         for value in values {
@@ -264,12 +265,12 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         dead
     }
 
-    /// Lets later values of the block use the slots of dead ones, and gives those slots that hold arrays.
+    /// Makes the slots of dead values spare, and returns the slots that hold arrays.
     fn release(&mut self, dead: &[Value]) -> Slots {
         let mut free = Slots::new();
         for &value in dead {
             let slot = self.slots[&value];
-            // Parameters' slots are theirs, since branches write them early.
+            // Block parameters keep their slots, since branches write them early.
             if !self.live.crosses(value) && self.func.def_inst(value).is_some() {
                 self.spare.push(slot);
             }
@@ -284,7 +285,8 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         self.func.params().iter().position(|&p| p == value).map(|i| i as u32)
     }
 
-    // --- Blocks ----------------------------------------------------------------------------------------------------
+    // --- Blocks
+    // -----------------------------------------------------------------------------------------------
 
     fn plan_block(&mut self, block: Block) -> Result<(), LowerError> {
         let func = self.func;
@@ -302,7 +304,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
             }
         }
         let insts: Vec<Inst> = func.insts(block).collect();
-        // What is computed where it is stored.
+        // A producer that is fused with the store or the packing of its result.
         let mut late = None;
         for (at, &inst) in insts.iter().enumerate() {
             let data = func.inst(inst);
@@ -324,7 +326,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         Ok(())
     }
 
-    /// A step of an instruction by itself.
+    /// Plans an instruction as a step of its own.
     fn alone(&mut self, block: Block, inst: Inst) -> Result<(), LowerError> {
         let data = self.func.inst(inst);
         let dead = self.dying(block, data.args.iter().copied());
@@ -333,13 +335,13 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         Ok(())
     }
 
-    /// The step of an instruction with which these operands die.
+    /// Appends the step of an instruction, after which the values `dead` die.
     fn push(&mut self, block: Block, inst: Inst, kind: StepKind, dead: SmallVec<[Value; 4]>) {
         let results = self.func.inst(inst).results.iter().copied().collect();
         self.push_with(block, inst, results, kind, dead);
     }
 
-    /// The same of a step that has these results.
+    /// As [`push`](FuncPlanner::push), for a step with these results.
     fn push_with(
         &mut self,
         block: Block,
@@ -358,7 +360,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         }
     }
 
-    /// True of an instruction that computes an array anew, and no part or view of another one.
+    /// Whether an instruction computes a new array, and not a part or a view of another one.
     fn makes_elements(&self, data: &InstData) -> bool {
         let dense = |v: &Value| self.func.ty(*v).style().is_none();
         let &[result] = &data.results[..] else { return false };
@@ -376,7 +378,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         }
     }
 
-    /// An instruction that is no terminator; `dead` are its operands that die.
+    /// The step kind of an instruction that is no terminator. `dead` are its operands that die.
     fn inst(&mut self, data: &InstData, dead: &[Value]) -> Result<StepKind, LowerError> {
         let types: SmallVec<[_; 4]> = data.args.iter().map(|&v| self.func.ty(v).dtype()).collect();
         Ok(match data.op.eval {
@@ -410,7 +412,8 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         })
     }
 
-    /// A kernel for an instruction; a remark, and the meaning alone, where there is none.
+    /// The kernel of an instruction. Without one, a remark, and a step that runs a loop program or the
+    /// reference meaning.
     fn kernel(&mut self, data: &InstData, meaning: Meaning) -> Result<StepKind, LowerError> {
         let schedule = match data.attrs.str("schedule").filter(|_| data.op == ARRAYEXPR) {
             Some(text) => Some(text.parse().map_err(|why: ScheduleError| self.refuse(data, &why.to_string()))?),
@@ -428,7 +431,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         Ok(match self.launch(data, &expr, &types, schedule) {
             Err(NoLaunch::Wrong(why)) => return Err(self.refuse(data, &why.to_string())),
             Ok(launch) => {
-                // A scalar is taken out of its buffer, so it can't be computed where the caller wants it.
+                // A scalar is loaded from its buffer, so it can't be computed in the caller's buffer.
                 let exit = |v: &Value| self.exits.get(v).copied().filter(|_| self.func.ty(*v).is_array());
                 let exits = data.results.iter().map(exit).collect();
                 let equal = to_be_equal(self.func, data);
@@ -463,7 +466,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         })
     }
 
-    /// The expression that an instruction computes; else why there is none.
+    /// The expression that an instruction computes, or the reason for which there is none.
     fn expression(&self, data: &InstData, meaning: Meaning) -> Result<Arc<ArrayExpr>, String> {
         Ok(match (meaning, data.attrs.expr()) {
             (Meaning::Store(_), _) => Arc::new(wrap_store(self.func, data)?),
@@ -475,12 +478,13 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         })
     }
 
-    /// The position of an instruction's first result among the function's, if the block ends by returning it.
+    /// The position of an instruction's first result among the function's results, if the block ends by
+    /// returning it.
     fn exit(&self, data: &InstData) -> Option<u32> {
         data.results.first().and_then(|result| self.exits.get(result)).copied()
     }
 
-    /// The compiled kernel of an instruction; else why there is none.
+    /// The compiled kernel of an instruction, or the reason for which there is none.
     fn launch(
         &mut self,
         data: &InstData,
@@ -520,7 +524,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         Some(view)
     }
 
-    /// Reads and updates at positions.
+    /// The steps that read or update arrays at positions.
     fn part(&self, data: &InstData, dead: &[Value]) -> Option<StepKind> {
         let (&first, rest) = data.args.split_first()?;
         let ty = self.func.ty(first);
@@ -544,7 +548,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         }
     }
 
-    /// A component of an array of a storage style, or such an array of its components.
+    /// The step that extracts a component of an array of a storage style, or that assembles such an array.
     fn styled(&self, data: &InstData, first: &Type) -> Option<StepKind> {
         if data.op == styled::ASSEMBLE {
             let ty = self.func.ty(*data.results.first()?);
@@ -559,7 +563,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         all.iter().position(|component| component.name == name).map(StepKind::Component)
     }
 
-    /// Arrays put together, or read at places.
+    /// The steps that concatenate arrays, or that gather elements at positions.
     fn copied(&self, data: &InstData) -> Option<StepKind> {
         if data.args.iter().chain(&data.results).any(|&v| self.func.ty(v).style().is_some()) {
             return None;
@@ -568,7 +572,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         Join::of(data, exit).map(StepKind::Join).or_else(|| Pick::of(data, exit).map(StepKind::Pick))
     }
 
-    /// A step, with a remark if it casts arrays, which is not done by a kernel.
+    /// Returns a step. Adds a remark if it casts arrays, which no kernel does.
     fn told_of_casts(&mut self, data: &InstData, step: StepKind) -> StepKind {
         let parts = match &step {
             StepKind::Update(_) => data.args.get(..2).unwrap_or_default(),
@@ -620,7 +624,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
     }
 }
 
-/// A step that computes by the reference meaning.
+/// The step that computes by the reference meaning.
 fn by_meaning(meaning: Meaning) -> StepKind {
     match meaning {
         Meaning::Store(param) => StepKind::Store(param),

@@ -1,9 +1,9 @@
-//! The one door to the reference evaluator.
+//! The only caller of the reference evaluator.
 //!
-//! Two kinds of steps come here: those that have no kernel, which [`Executable::remarks`] names, and those
-//! whose copy does not fit the operands of a call, or whose operands break a rule, which only the call
-//! knows. Every evaluation is counted by its step, and the second kind leaves its reason, so that no step
-//! runs by reference unseen: [`Executable::reference_steps`].
+//! Two kinds of steps are evaluated: steps without a kernel, which [`Executable::remarks`] names, and steps
+//! whose operands do not fit the kernel or break a rule, which only the call knows. Each evaluation is
+//! counted for its step, and the second kind records its reason, so that no step runs by reference
+//! unnoticed: [`Executable::reference_steps`].
 
 use super::buffers::Buffers;
 use super::frame::Frame;
@@ -18,21 +18,21 @@ use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Why a step runs by the reference meaning of its op.
+/// The reason for which a step runs by the reference meaning of its op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Why {
-    /// It has no kernel: a remark of the executable says why.
+    /// It has no kernel; a remark of the executable gives the reason.
     Planned,
-    /// Its operands do not fit in this call: the reason, and the remedy.
+    /// Its operands do not fit the kernel in this call: the reason, and the remedy.
     Unfit(&'static str),
 }
 
 impl Why {
-    /// The operands break a rule of the op, which the evaluator then names in its error.
+    /// The operands break a rule of the op. The evaluator names the rule in its error.
     pub(super) const WRONG: Why = Why::Unfit("its operands do not fit it: compare their extents with its attributes");
 }
 
-/// A step that calls ran by the reference meaning of its op.
+/// A step that ran by the reference meaning of its op.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReferenceStep {
     /// The function.
@@ -41,9 +41,9 @@ pub struct ReferenceStep {
     pub step: usize,
     /// The op.
     pub op: Op,
-    /// Where it was written.
+    /// The source location.
     pub loc: Loc,
-    /// How often it ran so.
+    /// The number of its evaluations.
     pub runs: u64,
     /// The reason, and the remedy; none if no remark names the step, which is a fault of the compiler.
     pub why: Option<String>,
@@ -53,11 +53,11 @@ pub struct ReferenceStep {
 #[derive(Clone, Copy, Default)]
 struct Evaluated {
     runs: u64,
-    /// The reason that the first call gave for which the operands did not fit.
+    /// The reason of the first call whose operands did not fit.
     unfit: Option<&'static str>,
 }
 
-/// The steps that ran their loop program, as operands did not fit their kernel, by function and
+/// The steps that ran their loop program because operands did not fit their kernel, by function and
 /// instruction: the reason, and the code generator.
 type Programs = FxHashMap<(usize, Inst), (&'static str, &'static str)>;
 
@@ -77,7 +77,7 @@ impl ByReference {
         self.programs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that a step ran its loop program, compiled by a code generator, as operands did not fit its
+    /// Records that a step ran its loop program, compiled by `codegen`, because operands did not fit its
     /// kernel.
     pub(super) fn add_program(&self, function: usize, inst: Inst, why: Why, codegen: &'static str) {
         if let Why::Unfit(reason) = why {
@@ -94,7 +94,7 @@ impl ByReference {
         }
     }
 
-    /// Those of a plan, in its order: the function's number, the step's number, the step.
+    /// The evaluated steps of a plan, in its order: the function's number, the step's number, the step.
     fn of<'p>(&self, plan: &'p Plan) -> Vec<(usize, usize, &'p Step, Evaluated)> {
         let evaluated = self.steps();
         let functions = plan.functions.iter().enumerate();
@@ -104,9 +104,9 @@ impl ByReference {
 }
 
 impl Executable {
-    /// The steps that calls ran by the reference meanings of their ops so far, each once, in the plan's
+    /// The steps that calls evaluated by the reference meanings of their ops, each once, in the plan's
     /// order: those of [`remarks`](Executable::remarks), and those of
-    /// [`call_remarks`](Executable::call_remarks). None of
+    /// [`call_remarks`](Executable::call_remarks). It is empty for
     /// [`Backend::Reference`](super::Backend::Reference), which has no steps.
     pub fn reference_steps(&self) -> Vec<ReferenceStep> {
         let step = |(f, number, step, evaluated): (usize, usize, &Step, Evaluated)| {
@@ -119,8 +119,8 @@ impl Executable {
         self.inner.by_reference.of(&self.inner.plan).into_iter().map(step).collect()
     }
 
-    /// The steps that have a kernel, or a copy of their own, and that calls ran otherwise, since operands did
-    /// not fit: each once, with the reason.
+    /// The steps that have a kernel, or a copy of their own, but that calls ran in another way because
+    /// operands did not fit: each once, with the reason.
     pub fn call_remarks(&self) -> Vec<Remark> {
         let by_reference = &self.inner.by_reference;
         let remark = |f: usize, step: &Step, instead: Instead, reason: &str| {
@@ -142,31 +142,32 @@ impl Executable {
         all.into_iter().map(|(.., remark)| remark).collect()
     }
 
-    /// The function of a step, and where that was written.
+    /// The function of a step, and its source location.
     fn place(&self, function: usize, step: &Step) -> (Name, Loc) {
         let name = self.inner.plan.functions[function].name;
         (name, self.inner.module.get(name).map_or_else(Loc::default, |func| func.inst(step.inst).loc))
     }
 
-    /// The whole function by the reference evaluator, which is what
-    /// [`Backend::Reference`](super::Backend::Reference) asks for.
+    /// Evaluates the whole function by the reference evaluator, for
+    /// [`Backend::Reference`](super::Backend::Reference).
     pub(super) fn evaluate(&self, args: &[Arg<'_>]) -> Result<Outcome, EvalError> {
         self.evaluate_data(args.iter().map(Arg::to_datum).collect::<Result<_, _>>()?)
     }
 
-    /// The same of values.
+    /// As [`evaluate`](Executable::evaluate), of values.
     pub(super) fn evaluate_data(&self, args: Vec<Datum>) -> Result<Outcome, EvalError> {
         evaluate(&self.inner.module, self.name(), args, self.options.limits)
     }
 }
 
-/// The memory of a call, for the results of ops that no kernel makes.
+/// The memory of a call, for results of ops that have no kernel.
 struct ReusedMemory<'b>(&'b RefCell<Buffers>);
 
 impl Memory for ReusedMemory<'_> {
     fn vector(&self, dtype: DType, len: usize) -> Result<Array, EvalError> {
         let buffer = self.0.borrow_mut().get(dtype, &[len])?;
-        // SAFETY: the buffer was got for this dtype, and an array without elements is a part of it.
+        // SAFETY: the buffer was obtained for this dtype, and needs no initialized element for an array of
+        // none.
         Ok(unsafe { buffer.into_array(dtype, &[0], None) })
     }
 }
@@ -183,8 +184,8 @@ impl Machine<'_> {
         self.arrays(act, step, &[(step.inst, eval)], why)
     }
 
-    /// Runs a step by the reference meanings of several instructions, of which each has the results of the
-    /// one before as its operands.
+    /// Runs a step by the reference meanings of several instructions. Each takes the results of the previous
+    /// one as its operands.
     pub(super) fn arrays(
         &self,
         act: &mut Activation<'_, '_>,
@@ -201,8 +202,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Takes note that a step ran by the reference meaning of its op. An op that has no other
-    /// implementation is no such step.
+    /// Records that a step ran by the reference meaning of its op, unless the op has no other
+    /// implementation.
     pub(super) fn ran_by_reference(&self, act: &Activation<'_, '_>, step: &Step, why: Why) {
         if !step.op.traits.contains(Traits::DIRECT) {
             self.exec.by_reference.add(act.number, step.inst, why);
@@ -237,7 +238,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A function of scalars of the plan, element by element.
+    /// Applies a scalar function of the plan element by element.
     fn ufunc(&self, cx: &EvalCx<'_>, callee: usize, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
         let plan = &self.exec.plan.functions[callee];
         let dtypes = Loop {

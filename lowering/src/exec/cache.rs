@@ -1,11 +1,13 @@
-//! Compiled kernels, shared by all executables of the process: the same kernel is compiled once for a code generator.
+//! The cache of compiled kernels, shared by all executables of the process: a code generator compiles equal
+//! kernels once.
 
 use crate::kernel::{CodeGen, CompiledKernel, KInst, Kernel, KernelError};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock, Mutex, Weak};
 
-/// Entries whose kernel and code generator hash alike. Those that no executable uses any more are dropped as the cache grows.
+/// Entries by the hash of kernel and code generator. Entries that no executable uses are dropped as the
+/// cache grows.
 #[derive(Default)]
 struct Cache {
     entries: FxHashMap<u64, Vec<Entry>>,
@@ -21,17 +23,17 @@ struct Entry {
 
 static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Default::default);
 
-/// A kernel compiled by one of several code generators.
+/// A compiled kernel, and the code generator that accepted it.
 pub struct Ready {
     /// The code generator.
     pub codegen: &'static dyn CodeGen,
     /// The kernel.
     pub compiled: Arc<dyn CompiledKernel>,
-    /// What those say that were asked before.
+    /// The messages of the code generators that refused it.
     pub refused: Option<String>,
 }
 
-/// The kernel as the first code generator compiles it that does not refuse it; else why they all do.
+/// Compiles the kernel with the first code generator that accepts it. An error joins the messages of all.
 pub fn compile_by_any(codegens: &[&'static dyn CodeGen], kernel: &Kernel) -> Result<Ready, String> {
     let mut refused: Option<String> = None;
     for codegen in codegens {
@@ -43,13 +45,13 @@ pub fn compile_by_any(codegens: &[&'static dyn CodeGen], kernel: &Kernel) -> Res
     Err(refused.unwrap_or_else(|| "there is no code generator".into()))
 }
 
-/// The compiled kernel; from the cache, if an equal one (wherever it was written) is still in use.
+/// The compiled kernel; from the cache, if an equal one (with any source locations) is still in use.
 pub fn compile(codegen: &dyn CodeGen, kernel: &Kernel) -> Result<Arc<dyn CompiledKernel>, KernelError> {
     let hash = hash(codegen.name(), kernel);
     if let Some(found) = lock().find(hash, codegen.name(), kernel) {
         return Ok(found);
     }
-    // Compiled outside of the lock; of two threads that compile the same kernel, the later one's is kept.
+    // Compile outside of the lock. If two threads compile equal kernels, the cache stores both.
     let compiled: Arc<dyn CompiledKernel> = codegen.compile(kernel)?.into();
     lock().insert(hash, Entry { codegen: codegen.name(), kernel: kernel.clone(), compiled: Arc::downgrade(&compiled) });
     Ok(compiled)
@@ -59,7 +61,7 @@ fn lock() -> std::sync::MutexGuard<'static, Cache> {
     CACHE.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// True if two kernels do the same, wherever they were written.
+/// Whether two kernels are equal but for source locations.
 fn are_alike(a: &Kernel, b: &Kernel) -> bool {
     let Kernel { axes, buffers, params, values, insts, fold, steps, wishes } = a;
     let is_same = |(a, b): (&KInst, &KInst)| {
@@ -72,7 +74,7 @@ fn are_alike(a: &Kernel, b: &Kernel) -> bool {
             == (&b.axes, &b.buffers, &b.params, &b.values, &b.fold, &b.steps, &b.wishes)
 }
 
-/// A hash of what is done and to what, which leaves out some of what makes kernels differ: equality decides.
+/// A hash of the operations and their operands. It omits some fields of kernels; equality decides.
 fn hash(codegen: &str, kernel: &Kernel) -> u64 {
     let mut hasher = FxHasher::default();
     (codegen, kernel.axes, kernel.wishes, kernel.buffers.len()).hash(&mut hasher);
@@ -86,7 +88,7 @@ fn hash(codegen: &str, kernel: &Kernel) -> u64 {
 impl Cache {
     fn find(&self, hash: u64, codegen: &str, kernel: &Kernel) -> Option<Arc<dyn CompiledKernel>> {
         let entries = self.entries.get(&hash)?.iter();
-        // Those that live first: what nobody uses any more need not be compared.
+        // Only live entries are compared.
         let mut living = entries.filter(|e| e.codegen == codegen).filter_map(|e| Some((e, e.compiled.upgrade()?)));
         living.find(|(e, _)| are_alike(&e.kernel, kernel)).map(|(_, compiled)| compiled)
     }
@@ -115,7 +117,7 @@ mod tests {
     use crate::kernel::{Binary, Buffer, KernelBuilder, Part};
     use rewright_ir::{DType, Loc};
 
-    /// `x + c`, written on a line.
+    /// `x + c`, with a source line.
     fn plus(c: f64, line: u32) -> Kernel {
         let mut k = KernelBuilder::new(1);
         let [x, out] = [false, true]

@@ -1,22 +1,23 @@
-//! Which way kernels go through long rows.
+//! Chooses the direction in which kernels traverse long rows.
 //!
-//! What a kernel read last is still in the caches. A kernel that reads the same and begins at the beginning throws it out before it gets there: where it may,
-//! it begins at the end (`x64/tree.rs`), and the next one at the beginning again.
+//! The elements that a kernel read last are still in the caches. A following kernel that reads the same
+//! array from its beginning evicts them before it reaches them. Where a kernel may (`x64/tree.rs`), it
+//! traverses its rows from the end, and the next one from the beginning again.
 
 use crate::kernel::Kernel;
 use rewright_ir::Value;
 use rewright_ir::expr::Order;
 use smallvec::SmallVec;
 
-/// What the latest kernel read, if it did so from the beginning on.
+/// The arrays that the latest kernel read from the beginning on.
 #[derive(Debug, Default)]
 pub struct Direction {
     ahead: SmallVec<[Value; 4]>,
 }
 
 impl Direction {
-    /// True if the next kernel, which reads these arrays, had better go through its rows from their ends. Only such go back whose points are
-    /// combined as trees: others have no ends to begin at.
+    /// Whether the next kernel, which reads these arrays, should traverse its rows from the end. Only tree
+    /// reductions can do so.
     pub fn is_back(&mut self, kernel: &Kernel, reads: impl Iterator<Item = Value> + Clone) -> bool {
         let is_tree = kernel.fold.as_ref().is_some_and(|f| !f.any_order && matches!(f.order, Order::Tree { .. }));
         let back = is_tree && reads.clone().any(|v| self.ahead.contains(&v));
@@ -47,7 +48,8 @@ mod tests {
             StepKind::Kernel(kernel) => Some(kernel.launch.lowered.kernel.wishes.backwards),
             _ => None,
         });
-        // Elementwise work and maxima go on from the beginning; after them comes the first that can go back.
+        // Elementwise kernels and maxima run forward. After one of them, the first kernel that can run
+        // backward does.
         assert_eq!(kernels.collect::<Vec<_>>(), [false, false, true, false, true, false, false]);
     }
 }

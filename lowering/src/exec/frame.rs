@@ -1,4 +1,4 @@
-//! Frames: the slots of one activation of a function. They are kept and used again, so that a call allocates none.
+//! Frames: the slots of one activation of a function. They are pooled, so that a call allocates none.
 
 use super::buffers::Buffers;
 use super::out::{OutPlace, ViewMut};
@@ -12,28 +12,29 @@ use std::sync::{Mutex, MutexGuard};
 /// The slots and symbols of one activation.
 #[derive(Debug, Default)]
 pub struct Frame {
-    /// One a slot of the plan.
+    /// The values, by slot of the plan.
     pub slots: Vec<Held>,
-    /// What each symbol is bound to, and by which value.
+    /// The extent that each symbol is bound to, and the value that bound it.
     pub symbols: Vec<Option<(u64, Option<Value>)>>,
-    /// What the function returned.
+    /// The results of the function.
     pub results: Vec<Held>,
     /// For each parameter, whether it was stored to.
     pub stored: Vec<bool>,
-    /// For each result, where the caller wants it; empty if the caller wants new arrays.
+    /// For each result, the place that the caller gave; empty if the caller wants new arrays.
     pub into: Vec<OutPlace>,
-    /// Memory for the elements of arrays; the machine's while it runs.
+    /// Memory for the elements of arrays. The machine owns it while it runs.
     pub buffers: Buffers,
-    /// How the latest calls looked, and what calls like them do.
+    /// The replay cache: signatures of recent calls, and their recorded steps.
     pub again: Again,
 }
 
-// SAFETY: the pointers that keep this from being `Send` are those of lent elements and of results' places, which `clear` drops
-// before a frame goes back to its pool; nothing else moves frames between threads.
+// SAFETY: the pointers that keep this from being `Send` are those of lent elements and of results' places.
+// `clear` drops them before a frame goes back to its pool, and frames move between threads only through
+// pools.
 unsafe impl Send for Frame {}
 
 impl Frame {
-    /// One in which nothing but the constants is defined.
+    /// A frame in which only the constants are defined.
     pub fn new(plan: &FuncPlan) -> Frame {
         let mut slots = Vec::new();
         slots.resize_with(plan.slots as usize, Held::default);
@@ -51,7 +52,7 @@ impl Frame {
         }
     }
 
-    /// Empties it; the memory of arrays goes to `buffers`.
+    /// Empties the frame. The memory of its arrays goes to `buffers`.
     pub fn clear(&mut self, buffers: &mut Buffers) {
         for slot in &mut self.slots {
             if slot.is_array() {
@@ -64,12 +65,13 @@ impl Frame {
         self.into.clear();
     }
 
-    /// Gives back memory that is kept for later calls.
+    /// Frees the memory that is kept for later calls.
     pub fn trim(&mut self) {
         self.again = Again::default();
     }
 
-    /// Takes places for results. Kernels write there if no argument and no other result has elements there.
+    /// Sets the places of results. A place is direct, so that kernels write to it, if no argument and no
+    /// other result aliases it.
     pub fn aim(&mut self, outs: &[ViewMut<'_>], plan: &FuncPlan) {
         self.into.extend(outs.iter().map(|out| out.place().clone()));
         for i in 0..self.into.len() {
@@ -80,7 +82,8 @@ impl Frame {
         }
     }
 
-    /// Checks extents, and binds the symbols that are not bound yet to them: all of them, so that errors can tell each.
+    /// Checks extents against the type, and binds unbound symbols. It binds all of them even after a
+    /// mismatch, for the error message.
     pub fn admits(&mut self, dims: &[DimCheck], shape: &[usize], origin: Option<Value>) -> bool {
         let mut fit = dims.len() == shape.len();
         if fit {
@@ -104,26 +107,26 @@ impl Frame {
     }
 }
 
-/// Every call takes a frame from its pool and gives it back, so it is not moved itself.
+/// A boxed frame: each call takes a frame from its pool and gives it back, and moves only the pointer.
 pub type Boxed = Box<Frame>;
 
-/// The frames of one function that are not in use.
+/// The unused frames of one function.
 #[derive(Debug, Default)]
 pub struct Pool(Mutex<Vec<Boxed>>);
 
 impl Pool {
-    /// A frame in which nothing but the constants is defined.
+    /// A frame in which only the constants are defined.
     pub fn take(&self, plan: &FuncPlan) -> Boxed {
         let kept = self.frames().pop();
         kept.unwrap_or_else(|| Box::new(Frame::new(plan)))
     }
 
-    /// Takes a cleared frame back.
+    /// Returns a cleared frame to the pool.
     pub fn give_back(&self, frame: Boxed) {
         self.frames().push(frame);
     }
 
-    /// The frames that are not in use.
+    /// The unused frames.
     pub fn frames(&self) -> MutexGuard<'_, Vec<Boxed>> {
         self.0.lock().unwrap_or_else(|e| e.into_inner())
     }

@@ -1,22 +1,24 @@
-//! The array that a step writes by itself: in the caller's buffer, if the function then returns it, or in a new one.
+//! The result array of a step that writes it by itself: the caller's buffer if the function returns it,
+//! otherwise a new one.
 
 use super::buffers::RawBuffer;
 use super::machine::{Activation, Machine};
 use super::value::{Held, Lent, Shape, Target, row_major};
 use rewright_ir::{DType, EvalError};
 
-/// Room for an array.
+/// Memory for a result.
 pub struct Fresh {
     dtype: DType,
     shape: Shape,
-    /// Where its elements are written.
+    /// The destination of its elements.
     pub target: Target,
-    /// None if it is the caller's.
+    /// None if the memory is the caller's.
     buffer: Option<RawBuffer>,
 }
 
 impl Machine<'_> {
-    /// Room for a result, of which `exit` is the position among the function's results if the block ends by returning it. No operand has elements there.
+    /// Memory for a result. `exit` is its position among the function's results, if the block ends by
+    /// returning it. No operand aliases the memory.
     pub(super) fn fresh(
         &self,
         act: &Activation<'_, '_>,
@@ -41,11 +43,11 @@ impl Fresh {
     /// The array.
     ///
     /// # Safety
-    /// Every element was written with a valid value.
+    /// Every element was initialized with a valid value.
     pub unsafe fn into_held(self) -> Held {
         let Fresh { dtype, shape, target, buffer } = self;
         match buffer {
-            // SAFETY: the buffer was got for this dtype and shape; the rest is the caller's promise.
+            // SAFETY: the buffer was obtained for this dtype and shape; the rest is the caller's promise.
             Some(buffer) => Held::Array(unsafe { buffer.into_array(dtype, &shape, None) }),
             None => Held::Lent(Lent { dtype, pointer: target.pointer, shape, strides: target.strides, keep: None }),
         }

@@ -1,4 +1,4 @@
-//! Results that are written over an operand that dies, or over what they are stored to.
+//! In-place reuse of buffers: a result overwrites an operand that dies, or the destination of its store.
 
 use super::launch::{Extent, Launch};
 use super::machine::Activation;
@@ -9,22 +9,23 @@ use crate::lower::{Place, Strided};
 use rewright_ir::{Array, Name, with_array};
 use smallvec::SmallVec;
 
-/// An array that a result is written over.
+/// An array that a result overwrites.
 pub struct Heir {
     pub array: Array,
     /// The first element.
     pub pointer: *mut u8,
-    /// Distances in bytes.
+    /// The strides in bytes.
     pub strides: Strides,
-    /// It was a dead value's.
+    /// Whether the array was an operand that dies, and not the destination of a store.
     pub died: bool,
-    /// Where the operand was, which is lent the elements meanwhile.
+    /// The operand's slot, which holds a borrowed view of the array meanwhile.
     pub slot: Slot,
 }
 
-/// Takes an array out of its slot if the kernel's result may be written over it: that which the result is stored to, or an operand that dies with the
-/// step. Nobody else has a share in it, it has the result's dtype, shape and strides, and the kernel reads it at each point only where it writes the
-/// result. The kernel goes on reading it where it is.
+/// Takes an array out of its slot, if the kernel's result may overwrite it. The array is the destination of
+/// the result's store, or an operand that dies with the step. No other value shares its buffer, and it has
+/// the result's dtype, shape and strides. The kernel reads it only at the point where it writes the result.
+/// The kernel continues to read it through the slot.
 pub fn inherit(act: &mut Activation<'_, '_>, step: &Step, kernel: &KernelStep, extent: &Extent) -> Option<Heir> {
     let launch = &kernel.launch;
     let ([def], [result]) = (&step.defs[..], &extent.results[..]) else { return None };
@@ -61,31 +62,32 @@ pub fn inherit(act: &mut Activation<'_, '_>, step: &Step, kernel: &KernelStep, e
     lend(act, slot, strides, true)
 }
 
-/// Takes an array that nobody has another share in out of a slot, and lends it that.
+/// Takes an unshared array out of a slot, and puts a borrowed view of it in the slot.
 fn lend(act: &mut Activation<'_, '_>, slot: Slot, strides: Strides, died: bool) -> Option<Heir> {
     let held = &mut act.frame.slots[slot.0 as usize];
     let Held::Array(mut array) = std::mem::take(held) else { return None };
-    // Nobody has another share, so nothing is copied.
+    // The array is not shared, so nothing is copied.
     let pointer = with_array!(&mut array, |a| a.as_mut_ptr().cast::<u8>());
     let (dtype, shape) = (array.dtype(), array.shape().into());
     *held = Held::Lent(Lent { dtype, pointer, shape, strides: strides.clone(), keep: None });
     Some(Heir { array, pointer, strides, died, slot })
 }
 
-/// True if different indices are different places.
+/// Whether different indices are different addresses.
 fn is_spread(shape: &[usize], strides: &[isize]) -> bool {
     shape.iter().zip(strides).all(|(&extent, &stride)| extent < 2 || stride != 0)
 }
 
-/// True if what a kernel reads may be where it writes: it writes only once at each point, and what it writes depends on all that it reads there.
+/// Whether the elements that a kernel reads may alias those that it writes: it has one store per point,
+/// which depends on everything that is read there.
 fn may_overwrite(launch: &Launch) -> bool {
     let (lowered, kernel) = (&launch.lowered, &launch.lowered.kernel);
     let stores = kernel.insts.iter().filter(|inst| matches!(inst.op, KOp::Store(..))).count();
-    // An error tells what operands held.
+    // An error message shows the operands, so a kernel that may fail must not overwrite them.
     launch.compiled.overwrites() && kernel.fold.is_none() && !lowered.fallible && stores == 1
 }
 
-/// True if all accesses to an operand go where those of a result with these strides go, point by point.
+/// Whether all accesses to an operand have the addresses of a result with these strides, point by point.
 fn is_read_where_written(
     act: &Activation<'_, '_>,
     step: &Step,

@@ -1,27 +1,28 @@
-//! Huge pages.
+//! Huge pages for large blocks.
 
-/// From so many bytes on blocks have them.
+/// The least bytes of a block with huge pages.
 const LARGE: usize = 2 << 20;
 
-/// Asks the system for huge pages behind memory of 2 MiB or more that nothing was written to yet, such as
-/// [`Vec::spare_capacity_mut`] has: taking a fault for every small page costs more than computing what is written to it, and reading from so
-/// many pages is slower. Results of calls are in such memory. Where the system has none of this, nothing happens.
+/// Requests huge pages for memory of 2 MiB or more that was not written yet, such as
+/// [`Vec::spare_capacity_mut`]. A page fault for each small page costs more than computing its elements, and
+/// reading through many small pages is slower. Results of calls are in such memory. Systems without huge
+/// pages ignore the request.
 pub fn prefer_huge_pages<T>(memory: &mut [std::mem::MaybeUninit<T>]) {
     prefer(memory.as_ptr().addr(), size_of_val(memory));
 }
 
-/// The same for a block that begins at an address.
+/// As [`prefer_huge_pages`], for a block that begins at an address.
 #[cfg(target_os = "linux")]
 pub(super) fn prefer(start: usize, bytes: usize) {
     if bytes < LARGE {
         return;
     }
-    // SAFETY: this only asks for a number.
+    // SAFETY: the call only returns a number.
     let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(LARGE);
-    // The first page too, which the allocator has its notes in: what is asked for may not begin inside of a huge page.
+    // Include the first page, which has the allocator's header: the range must begin at a page boundary.
     let first = start / page * page;
     let end = (start + bytes) / page * page;
-    // SAFETY: such advice does not change what any memory holds. Where it is refused nothing happens.
+    // SAFETY: the advice does not change the content of memory. If the system refuses it, nothing happens.
     unsafe { libc::madvise(std::ptr::without_provenance_mut(first), end.saturating_sub(first), libc::MADV_HUGEPAGE) };
 }
 

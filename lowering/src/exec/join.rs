@@ -1,4 +1,4 @@
-//! Steps that put arrays together: each operand is copied to its part of the result.
+//! Concatenation and stacking: each operand is copied to its part of the result.
 
 use super::by_reference::Why;
 use super::machine::{Activation, Machine};
@@ -7,26 +7,26 @@ use super::value::{Held, Place, Shape, Strides, Target, copy_elements, fill_elem
 use rewright_ir::ops::concat::{CONCAT, STACK};
 use rewright_ir::{EvalError, InstData};
 
-/// Operands one after the other.
+/// A concatenation or a stack of operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Join {
     /// The axis, counting from the last one if negative.
     axis: i64,
-    /// The axis is a new one, along which each operand has one place.
+    /// Whether the axis is a new one, with one index per operand (a stack).
     is_new: bool,
     /// The result's position among the function's results, if the block ends by returning it.
     exit: Option<u32>,
 }
 
 impl Join {
-    /// What an instruction puts together, if it does that.
+    /// The concatenation or stack of an instruction.
     pub fn of(data: &InstData, exit: Option<u32>) -> Option<Join> {
         let is_new = data.op == STACK;
         let axis = data.attrs.int("axis").unwrap_or(0);
         (is_new || data.op == CONCAT).then_some(Join { axis, is_new, exit })
     }
 
-    /// The axis of the result, and its extents; `None` if the operands' don't fit.
+    /// The axis of the result, and its extents; `None` if the extents of the operands do not fit.
     fn shape(self, operands: &[&Held]) -> Option<(usize, Shape)> {
         let first = operands.first()?;
         let mut shape: Shape = first.shape().into();
@@ -51,7 +51,7 @@ impl Join {
 }
 
 impl Machine<'_> {
-    /// Puts operands together. What does not fit is left to the op's reference meaning, which says why.
+    /// Concatenates operands. If they do not fit, the op's reference meaning reports the error.
     pub(super) fn join(&self, act: &mut Activation<'_, '_>, step: &Step, join: Join) -> Result<(), EvalError> {
         let [def] = &step.defs[..] else { return self.array(act, step, ArrayEval::Op, Why::WRONG) };
         let operands: Vec<&Held> = (0..step.args.len()).map(|n| self.operand(act, step, n)).collect();
@@ -89,12 +89,13 @@ impl Machine<'_> {
                 strides.insert(axis, 0);
             }
             let from = Place { shape: &extents, strides: &strides, ..own };
-            // SAFETY: what operands hold is valid to read. The target is a new buffer of the result's shape and dtype, or the caller's for it, which
-            // no argument has elements in; the part begins at the sum of the extents before it, and the shape has the sum of all.
+            // SAFETY: the elements of operands are valid to read. The target is a new buffer of the result's
+            // shape and dtype, or the caller's buffer for it, which no argument aliases. The part begins at
+            // the sum of the extents before it, and the shape has the sum of all extents.
             unsafe { copy_elements(&from, part.pointer, &part.strides) };
             at += extents[axis];
         }
-        // SAFETY: the parts are all there is of it.
+        // SAFETY: the parts cover the whole result.
         let held = unsafe { fresh.into_held() };
         self.put(act.frame, def.slot, held)?;
         self.admit(act, def, "result")

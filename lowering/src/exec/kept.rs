@@ -1,4 +1,4 @@
-//! Memory that outlives calls: of results that were dropped, and of temporaries, for what later calls make.
+//! Memory that outlives calls: blocks of dropped results and of temporaries, for later calls.
 
 use super::buffers::{LINE, RawBuffer, block_bytes, suits};
 use super::small::is_like;
@@ -7,15 +7,15 @@ use smallvec::SmallVec;
 use std::alloc::Layout;
 use std::sync::{Mutex, MutexGuard};
 
-/// The memory of an executable that nobody uses now.
+/// The unused memory of an executable.
 #[derive(Debug)]
 pub struct Kept {
-    /// The most bytes.
+    /// The upper bound in bytes.
     most: u64,
     store: Mutex<Store>,
 }
 
-/// What is kept, the oldest first.
+/// The kept blocks, the oldest first.
 #[derive(Debug, Default)]
 struct Store {
     entries: Vec<Entry>,
@@ -25,29 +25,29 @@ struct Store {
 /// A block of memory.
 #[derive(Debug)]
 enum Entry {
-    /// That of a result that one of the same dtype, shape and strides can be written over.
+    /// The block of a result, which a result of the same dtype, shape and strides can overwrite.
     Whole(Array),
-    /// Any other.
+    /// Any other block.
     Block(RawBuffer),
 }
 
-/// No more blocks than this are kept, so that looking through them is quick.
+/// The most blocks that are kept, to bound the time of a search.
 const MOST_BLOCKS: usize = 64;
 
-/// What there was no room for; it is dropped after the store is left to others.
+/// Evicted blocks, which are dropped after the lock is released.
 type Evicted = SmallVec<[Entry; 2]>;
 
 impl Kept {
-    /// Keeps so many bytes at most.
+    /// Keeps at most this number of bytes.
     pub fn new(most: u64) -> Kept {
         Kept { most, store: Mutex::default() }
     }
 
-    /// An array of this dtype, shape and strides (in bytes), of which nobody else has a share.
+    /// An array of this dtype, shape and strides (in bytes), which no other value shares.
     pub fn array(&self, dtype: DType, shape: &[usize], strides: &[isize]) -> Option<Array> {
         let mut store = self.store();
         let same = |entry: &Entry| matches!(entry, Entry::Whole(array) if is_like(array, dtype, shape, strides));
-        // The latest first, since its memory is the likeliest to be in the processor's caches.
+        // The latest block first, since it is the likeliest to be in the caches.
         let at = store.entries.iter().rposition(same)?;
         match store.remove(at) {
             Entry::Whole(array) => Some(array),
@@ -55,7 +55,7 @@ impl Kept {
         }
     }
 
-    /// A block that elements of this layout, of so many bytes each, fit in.
+    /// A block that has room for elements of this layout, of `size` bytes each.
     pub fn block(&self, layout: Layout, size: usize) -> Option<RawBuffer> {
         let mut store = self.store();
         let suits = |entry: &Entry| match entry {
@@ -71,7 +71,7 @@ impl Kept {
         }
     }
 
-    /// Keeps a result whose block has no room but for its elements, if nobody else has a share in it.
+    /// Keeps the block of an unshared result. The elements of the result fill the block.
     pub fn keep_array(&self, array: Array) {
         if with_array!(&array, |a| a.is_unique()) {
             self.keep(Entry::Whole(array));
@@ -83,18 +83,18 @@ impl Kept {
         self.keep(Entry::Block(block));
     }
 
-    /// The bytes that are kept.
+    /// The number of bytes that are kept.
     pub fn bytes(&self) -> u64 {
         self.store().bytes
     }
 
-    /// Gives all back to the allocator.
+    /// Frees all blocks.
     pub fn clear(&self) {
         let all = std::mem::take(&mut *self.store());
         drop(all);
     }
 
-    /// Keeps a block, and the latest of the others that there is room for beside it.
+    /// Keeps a block, and evicts the oldest blocks to make room.
     fn keep(&self, entry: Entry) {
         let bytes = entry.bytes();
         if bytes == 0 || bytes > self.most {
@@ -133,12 +133,12 @@ impl Entry {
     }
 }
 
-/// The bytes of the block of an array that has no other room but for its elements.
+/// The bytes of the block of an array whose elements fill the block.
 fn whole_bytes(array: &Array) -> usize {
     block_bytes(array.len() * array.dtype().size())
 }
 
-/// True if other elements fit in the block of such an array.
+/// Whether other elements fit in the block of such an array.
 fn whole_suits(array: &Array, layout: Layout, size: usize) -> bool {
     let align = with_dtype!(array.dtype(), T => align_of::<T>());
     let bytes = whole_bytes(array);

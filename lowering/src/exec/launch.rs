@@ -1,4 +1,4 @@
-//! Kernels of steps: what they are made from, and calling them with what slots hold.
+//! Launches of kernels: a compiled expression, its variants, and calls with the contents of slots.
 
 use super::cache::compile;
 use super::frame::Frame;
@@ -19,61 +19,64 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 /// A compiled expression.
 pub struct Launch {
-    /// The kernel, and what its loops, buffers and parameters are.
+    /// The kernel, and the meaning of its loops, buffers and parameters.
     pub lowered: Lowered,
-    /// Which code generator made it ready to run.
+    /// The name of the code generator that compiled it.
     pub codegen: &'static str,
     generator: &'static dyn CodeGen,
-    /// The same, ready to run.
+    /// The compiled kernel.
     pub compiled: Arc<dyn CompiledKernel>,
-    /// The same with streaming stores, once they are asked for; none if there are none.
+    /// The variant with streaming stores, compiled on demand; none if it is not possible.
     streaming: OnceLock<Option<Arc<dyn CompiledKernel>>>,
-    /// The same that reads nothing once a row, without and with streaming stores, once they are asked for; none if there are none.
+    /// The variant that hoists no loads out of the innermost loop, without and with streaming stores;
+    /// compiled on demand.
     by_point: [OnceLock<Option<Arc<dyn CompiledKernel>>>; 2],
-    /// The kernels for parts of a row, once they are asked for; none if there are none.
+    /// The kernels for parts of a row, compiled on demand; none if it is not possible.
     halves: OnceLock<Option<Halves>>,
-    /// What long rows are searched by, once it is asked for; none if they can't be.
+    /// The kernels for block-wise search of long rows, compiled on demand; none if it is not possible.
     search: OnceLock<Option<Searchers>>,
-    /// What computes the points of short rows first, once it is asked for; none if nothing can.
+    /// The kernels of the fission of map and reduction, compiled on demand; none if it is not possible.
     fission: OnceLock<Option<FissionKernels>>,
-    /// What joins blocks of rows, once it is asked for.
+    /// The kernel that joins blocks of rows, compiled on demand.
     join: OnceLock<Arc<dyn CompiledKernel>>,
-    /// The kernels of blocks of rows, one for each kind of [`ResultLanes`], and the same of whole ones, once they are asked for; none if there are none.
+    /// The kernels for blocks of rows and for whole blocks, one for each variant of [`ResultLanes`],
+    /// compiled on demand.
     blocks: [OnceLock<Option<Arc<dyn CompiledKernel>>>; ResultLanes::COUNT],
     whole_blocks: [OnceLock<Option<Arc<dyn CompiledKernel>>>; ResultLanes::COUNT],
-    /// The one result is wanted as words of bits; set for kernels of which [`run_packed`] makes these.
+    /// Whether the only result is wanted as words of bits, which [`run_packed`] makes of the kernel's bools.
     pub packed: bool,
-    /// A schedule was given by hand.
+    /// Whether a schedule was given by hand.
     scheduled: bool,
-    /// Calls over fewer points run as they are.
+    /// Calls over fewer points run without a schedule.
     least_points: u64,
-    /// How the latest call was run, if that is to be remembered.
+    /// The schedule of the latest call, if it is to be remembered.
     latest: Mutex<Option<Schedule>>,
 }
 
-/// Where buffers begin.
+/// The address of the first point's element, for each buffer.
 pub type Pointers = SmallVec<[*mut u8; 6]>;
 
-/// How calls are run.
+/// Options for running kernels.
 #[derive(Clone, Copy, Debug)]
 pub struct How {
-    /// The most threads.
+    /// The upper bound of threads.
     pub threads: u32,
-    /// Whether to remember it.
+    /// Whether to remember the schedule.
     pub remember: bool,
-    /// The bytes of a band.
+    /// The bytes that a band of rows should take.
     pub band: u64,
 }
 
-/// How calls that look alike go.
+/// The kind of calls with the same loops.
 pub(super) enum Way {
-    /// They call a kernel, and that is all: this one where results were not written to before, and this one where they were.
+    /// A plain kernel call: the first kernel if the results' memory was not written before, otherwise the
+    /// second.
     Kernel([Arc<dyn CompiledKernel>; 2]),
-    /// As [`Launch::plain`] does it.
+    /// As [`Launch::plain`] runs it.
     Plain,
-    /// As [`Launch::in_row_blocks`] does it.
+    /// As [`Launch::in_row_blocks`] runs it.
     RowBlocks,
-    /// How the loops are run is decided for each call.
+    /// The schedule is decided for each call.
     Decided,
 }
 
@@ -88,18 +91,18 @@ impl std::fmt::Debug for Way {
     }
 }
 
-/// What one call of a kernel covers.
+/// The points and results of one call of a kernel.
 pub struct Extent {
     /// The points.
     pub space: Space,
     /// The results.
     pub results: SmallVec<[ResultShape; 4]>,
-    /// The order of axes in which new results had better lie in memory, if not row by row.
+    /// The axes in the preferred memory order of new results, if that is not row-major.
     pub order: Option<Order>,
 }
 
 impl Extent {
-    /// Strides, in bytes, of a new result of this shape: dense, and in the best order.
+    /// The strides, in bytes, of a new contiguous result of this shape, in the preferred order of axes.
     pub fn strides(&self, shape: &[usize], size: usize) -> Strides {
         let Some(order) = &self.order else { return row_major(shape, size) };
         let sorted: Shape = order.iter().map(|&axis| shape[axis]).collect();
@@ -110,7 +113,7 @@ impl Extent {
 }
 
 impl Launch {
-    /// An expression and its kernel, by a code generator.
+    /// A lowered expression with its compiled kernel.
     pub(super) fn new(lowered: Lowered, generator: &'static dyn CodeGen, compiled: Arc<dyn CompiledKernel>) -> Launch {
         let (codegen, scheduled) = (generator.name(), lowered.wish != Schedule::default());
         let turns = compiled.packing().is_some_and(|packing| packing.row_nanos.is_some());
@@ -140,12 +143,12 @@ impl Launch {
         }
     }
 
-    /// How the latest call was run, if that was remembered.
+    /// The schedule of the latest call, if it was remembered.
     pub fn latest(&self) -> Option<Schedule> {
         self.latest.lock().unwrap_or_else(|e| e.into_inner()).clone()
     }
 
-    /// The kernel that reads nothing once a row.
+    /// The variant of the kernel that hoists no loads out of the innermost loop.
     fn by_point(&self, streaming: bool) -> Option<&Arc<dyn CompiledKernel>> {
         let compile = || {
             let mut kernel = self.lowered.kernel.by_point();
@@ -155,7 +158,8 @@ impl Launch {
         self.by_point[usize::from(streaming)].get_or_init(compile).as_ref()
     }
 
-    /// The kernel with streaming stores, if the code generator has any; none if it reads again what it wrote, as totals in memory are.
+    /// The variant with streaming stores, if the code generator has them. There is none if the kernel loads
+    /// what it stored, as accumulators in memory do.
     fn streaming(&self) -> Option<&Arc<dyn CompiledKernel>> {
         let compile = || {
             let mut kernel = self.lowered.kernel.clone();
@@ -169,19 +173,21 @@ impl Launch {
         self.streaming.get_or_init(compile).as_ref()
     }
 
-    /// The kernels for parts of a row, if points are combined so that there are parts.
+    /// The kernels for parts of a row, if the order of combination has parts.
     pub(super) fn halves(&self) -> Option<&Halves> {
         let compile_both = || {
             let split = self.lowered.kernel.split_fold()?;
             let part = compile(self.generator, &split.part).ok()?;
-            // It is run on a few points: every code generator will do, and the interpreter begins at once.
+            // It joins a few points only: any code generator will do, and the interpreter needs no
+            // compilation.
             let join = compile(&Interp, &split.join).ok()?;
             Some(Halves { part, join, totals: split.totals })
         };
         self.halves.get_or_init(compile_both).as_ref()
     }
 
-    /// What long rows are searched by, if all that is combined is a value and its position.
+    /// The kernels for block-wise search of long rows, if the reduction combines only a value and its
+    /// position.
     fn search(&self) -> Option<&Searchers> {
         let compile_all = || {
             let search = self.lowered.kernel.search()?;
@@ -192,7 +198,7 @@ impl Launch {
         self.search.get_or_init(compile_all).as_ref()
     }
 
-    /// What computes what points give, and what combines it, if that can be done.
+    /// The kernels of the fission of map and reduction, if it is possible.
     fn fission(&self) -> Option<&FissionKernels> {
         let compile_both = || {
             let split = self.lowered.kernel.split_items()?;
@@ -209,18 +215,18 @@ impl Launch {
         self.fission.get_or_init(compile_both).as_ref()
     }
 
-    /// The same, if that was decided.
+    /// The fission kernels, if the decision uses them.
     pub(super) fn fission_for(&self, decision: &Decision) -> Option<&FissionKernels> {
         if decision.has_fission() { self.fission() } else { None }
     }
 
-    /// How a call runs, by threads that are ready.
+    /// Decides the schedule of a call for the available threads.
     fn decide(&self, bound: &Bound, first: &[*mut u8], used: bool, threads: Threads) -> Decision {
         let kernels = Kernels { compiled: &*self.compiled, fission: &|| self.fission() };
         Decision::new(&self.lowered, &kernels, bound, first, used, threads, facts())
     }
 
-    /// What runs rows in blocks, if a call with these loops has several.
+    /// The kernels for blocks of rows, if a call with these loops has several blocks.
     fn block_kernels(&self, bound: &Bound) -> Option<BlockKernels<'_>> {
         let join = &self.lowered.block_join.as_ref()?.join;
         if !row_blocks::has_blocks(&self.lowered, bound) {
@@ -243,7 +249,7 @@ impl Launch {
         })
     }
 
-    /// What a call with the operands that a frame holds covers; `None` if something does not fit.
+    /// The extent of a call with the operands in a frame; `None` if operands do not fit.
     pub fn extent(&self, plan: &FuncPlan, frame: &Frame, step: &Step) -> Option<Extent> {
         let symbols = |name: Name| symbol(plan, frame, name);
         let args = operands(frame, step);
@@ -259,7 +265,7 @@ impl Launch {
         Some(Extent { space, results, order })
     }
 
-    /// The loops of a call, and where each buffer begins: in the operands that a frame holds, and in the targets.
+    /// The loops of a call, and the address of each buffer, in the operands of the frame or in the targets.
     pub fn prepare(
         &self,
         plan: &FuncPlan,
@@ -271,7 +277,7 @@ impl Launch {
         let symbols = |name: Name| symbol(plan, frame, name);
         let bools = if self.packed { self.lowered.result_shape(0, &extent.space, &symbols) } else { None };
         let results: SmallVec<[Strided<'_>; 4]> = match &bools {
-            // One after the other, as they are written before they are packed.
+            // The kernel writes contiguous bools before they are packed.
             Some(bools) => SmallVec::from_iter([Strided { shape: &bools.shape, strides: &[1], unit: 1 }]),
             None => targets
                 .iter()
@@ -300,18 +306,19 @@ impl Launch {
         Ok((bound, pointers))
     }
 
-    /// True if calls over so many points run as they are, without a schedule.
+    /// Whether calls over this number of points run without a schedule.
     fn is_small(&self, bound: &Bound, points: u64) -> bool {
         let rows = points / bound.extents.last().map_or(1, |&extent| extent.max(1));
         points < self.least_points && rows < LEAST_ROWS && !self.scheduled
     }
 
-    /// True if its calls may be run in parts, as goes with other kernels: nobody says how, and results are what the kernel writes.
+    /// Whether calls may be split or fused with other kernels: no schedule is given, and the kernel writes
+    /// the results themselves.
     pub(super) fn is_plain(&self) -> bool {
         !self.scheduled && !self.packed
     }
 
-    /// Why its bools can't become words where they are made; none if they can.
+    /// The reason for which the kernel's bools can't be packed as they are computed; none if they can.
     pub(super) fn not_to_pack(&self) -> Option<&'static str> {
         let (lowered, kernel) = (&self.lowered, &self.lowered.kernel);
         let stores = kernel.insts.iter().filter(|inst| matches!(inst.op, KOp::Store(..))).count();
@@ -329,22 +336,24 @@ impl Launch {
         }
     }
 
-    /// True if a result may be written with these strides.
+    /// Whether a result may be written with these strides.
     pub(super) fn may_write(&self, strides: &[isize]) -> bool {
         !self.packed || strides == [size_of::<u64>() as isize]
     }
 
-    /// The kernel, with streaming stores if these are wanted and the code generator has any.
+    /// The kernel, with streaming stores if they are wanted and the code generator has them.
     pub(super) fn kernel(&self, stream: bool) -> &dyn CompiledKernel {
         let streaming = if stream { self.streaming() } else { None };
         &**streaming.unwrap_or(&self.compiled)
     }
 
-    /// Runs the kernel at every point, reading the operands in the frame and writing to `targets`, one a result.
+    /// Runs the kernel at every point. It reads the operands in the frame, and writes each result to its
+    /// target.
     ///
     /// # Safety
-    /// `extent` is what [`extent`](Launch::extent) gave for what the frame holds. Each target has a place, valid to write, for each
-    /// element of its result's shape and dtype, and none of these is an element that is read, or of another target.
+    /// `extent` is the result of [`extent`](Launch::extent) for this frame. Each target is valid to write
+    /// for each element of its result's shape and dtype, and aliases neither elements that are read nor
+    /// another target.
     pub unsafe fn run(
         &self,
         plan: &FuncPlan,
@@ -360,9 +369,10 @@ impl Launch {
         let (bound, pointers) = self.prepare(plan, frame, step, extent, targets)?;
         let params = self.lowered.param_words(&extent.space, |arg| operand(frame, step, arg)?.scalar().ok());
         let params = params.ok_or_else(wrong_kind)?;
-        // SAFETY: `bind` and `param_words` gave an entry for each loop, buffer and parameter. Operands have the dtypes that the kernel
-        // reads, and `space` has admitted only positions inside of their extents, where elements are valid to read while the frame
-        // holds them. The targets are the caller's promise: valid to write, and apart from all else.
+        // SAFETY: `bind` and `param_words` gave an entry for each loop, buffer and parameter. Operands have
+        // the dtypes that the kernel reads. `space` has admitted only positions inside of their extents,
+        // where elements are valid to read while the frame holds them. The caller promises that the targets
+        // are valid to write and alias nothing else.
         let status = unsafe {
             if self.is_small(&bound, extent.space.points) && !how.remember {
                 match row_blocks::has_blocks(&self.lowered, &bound) {
@@ -380,33 +390,33 @@ impl Launch {
         }
     }
 
-    /// Runs the kernel as it is.
+    /// Runs the kernel without a schedule.
     ///
     /// # Safety
     /// As [`CompiledKernel::call`], with an entry for each loop, buffer and parameter.
     pub(super) unsafe fn plain(&self, bound: &Bound, pointers: &[*mut u8], params: &[u64]) -> Status {
         if self.packed {
             let work = Work::of(&*self.compiled, &self.lowered, bound, pointers, params);
-            // SAFETY: passed on; the kernel is one that `not_to_pack` has nothing against.
+            // SAFETY: forwarded; `not_to_pack` has no objection to the kernel.
             unsafe { run_packed(&work, 1) };
             return Status::default();
         }
-        // SAFETY: passed on.
+        // SAFETY: forwarded.
         unsafe { self.compiled.run(&bound.extents, pointers, &bound.strides, params) }
     }
 
-    /// Runs the kernel as it is, on one block of rows after the other.
+    /// Runs the kernel without a schedule, in blocks of rows.
     ///
     /// # Safety
     /// As [`plain`](Launch::plain).
     pub(super) unsafe fn in_row_blocks(&self, bound: &Bound, pointers: &[*mut u8], params: &[u64]) -> Status {
         let (kernel, blocks) = (&*self.compiled, self.block_kernels(bound));
         let work = Work { blocks, ..Work::of(kernel, &self.lowered, bound, pointers, params) };
-        // SAFETY: passed on.
+        // SAFETY: forwarded.
         unsafe { run(&work, &Decision::default()) }
     }
 
-    /// How calls with these loops go, wherever elements are.
+    /// The kind of calls with these loops, for any addresses.
     pub(super) fn way(&self, bound: &Bound, points: u64, how: How) -> Way {
         let in_blocks = row_blocks::has_blocks(&self.lowered, bound);
         if in_blocks && self.is_small(bound, points) && !how.remember {
@@ -419,7 +429,7 @@ impl Launch {
         let most = if Decision::may_share(&self.lowered, bound) { how.threads } else { 1 };
         let is_one = self.lowered.wish.threads.is_none() && Threads::are_one(self.lowered.nanos(bound), most);
         let kernel = |used| {
-            // For one thread addresses do not matter.
+            // Addresses do not matter for one thread.
             let decision = self.decide(bound, &[], used, Threads::ONE);
             let streams = Decision { stream: true, ..Decision::default() };
             match decision {
@@ -437,10 +447,12 @@ impl Launch {
         }
     }
 
-    /// Runs the kernel by the schedule that is decided for these loops; `used` says whether results were written to before.
+    /// Decides a schedule for these loops and runs it. `used` says whether the results' memory was written
+    /// before.
     ///
     /// # Safety
-    /// As [`CompiledKernel::call`], with an entry for each loop, buffer and parameter; buffers that are written are apart from the others.
+    /// As [`CompiledKernel::call`], with an entry for each loop, buffer and parameter. Written buffers alias
+    /// no other buffer.
     pub(super) unsafe fn scheduled(
         &self,
         bound: &Bound,
@@ -449,11 +461,11 @@ impl Launch {
         used: bool,
         how: How,
     ) -> Status {
-        // Of one that can't be shared nobody need be ready.
+        // A call that can't be shared needs no other thread.
         let most = if Decision::may_share(&self.lowered, bound) { how.threads } else { 1 };
         let threads = Threads::now(self.lowered.nanos(bound), most);
         if self.packed {
-            // SAFETY: passed on.
+            // SAFETY: forwarded.
             return unsafe { self.scheduled_packed(bound, pointers, params, threads, how) };
         }
         let mut decision = self.decide(bound, pointers, used, threads);
@@ -473,12 +485,12 @@ impl Launch {
         let blocks = self.block_kernels(bound);
         let fission = self.fission_for(&decision);
         let work = Work { blocks, search, fission, ..Work::of(kernel, &self.lowered, bound, pointers, params) };
-        // SAFETY: passed on. Loops along axes that `apart` names write to different elements, as their strides in results are not 0
-        // and results are no views in which elements overlap.
+        // SAFETY: forwarded. The iterations of loops along axes that `apart` names write disjoint elements:
+        // their strides in results are not 0, and results are not views with overlapping elements.
         unsafe {
             match (decision.parts, halves) {
                 (Some((threads, parts)), Some(halves)) => {
-                    // Only kernels that can't fail are run in parts.
+                    // Only kernels that can't fail run in parts.
                     run_parts(&work, halves, parts, threads);
                     Status::default()
                 }
@@ -487,14 +499,15 @@ impl Launch {
         }
     }
 
-    /// How a part of a call with these loops is run, by one thread; `stream` says whether results go past the caches.
+    /// The schedule of a part of a call with these loops on one thread. `stream` says whether to use
+    /// streaming stores.
     pub(super) fn decide_part(&self, bound: &Bound, stream: bool) -> Decision {
-        // For one thread addresses do not matter.
+        // Addresses do not matter for one thread.
         let decision = self.decide(bound, &[], true, Threads::ONE);
         self.with_kernels(Decision { stream, search: None, ..decision })
     }
 
-    /// Without what there is no kernel for.
+    /// Removes from a decision the variants that have no kernel.
     fn with_kernels(&self, mut decision: Decision) -> Decision {
         decision.stream = decision.stream && self.streaming().is_some();
         if decision.by_point && self.by_point(decision.stream).is_none() {
@@ -503,7 +516,7 @@ impl Launch {
         decision
     }
 
-    /// The kernel that a decision is for.
+    /// The kernel for a decision.
     pub(super) fn kernel_for(&self, decision: &Decision) -> &dyn CompiledKernel {
         let by_point = decision.by_point.then(|| self.by_point(decision.stream));
         match by_point.flatten() {
@@ -512,7 +525,7 @@ impl Launch {
         }
     }
 
-    /// The same of bools that become words.
+    /// As [`scheduled`](Launch::scheduled), for bools that become words.
     ///
     /// # Safety
     /// As [`scheduled`](Launch::scheduled).
@@ -530,12 +543,13 @@ impl Launch {
             *self.latest.lock().unwrap_or_else(|e| e.into_inner()) = Some(schedule);
         }
         let work = Work::of(&*self.compiled, &self.lowered, bound, pointers, params);
-        // SAFETY: passed on; the kernel is one that `not_to_pack` has nothing against.
+        // SAFETY: forwarded; `not_to_pack` has no objection to the kernel.
         unsafe { run_packed(&work, threads) };
         Status::default()
     }
 
-    /// The error of a failed instruction. A kernel is shared by equal ones, written elsewhere: the place is this one's.
+    /// The error of a failed instruction. Equal kernels share their code, so the source location is taken
+    /// from this kernel.
     #[cold]
     fn failure(&self, failed: u64, error: Option<Box<EvalError>>) -> EvalError {
         let error = error.map_or_else(|| EvalError::value("can't be computed"), |e| *e);
@@ -547,7 +561,8 @@ impl Launch {
     }
 }
 
-/// The shapes of words of bools of these shapes; none if bools are filled in where the kernel writes none.
+/// The shapes of the packed words for these shapes of bools; none if a result is filled where the kernel
+/// writes nothing.
 fn words(bools: SmallVec<[ResultShape; 4]>) -> Option<SmallVec<[ResultShape; 4]>> {
     let word = |mut result: ResultShape| {
         let last = result.shape.last_mut().filter(|_| result.fill.is_none())?;
@@ -570,7 +585,7 @@ fn operand<'f>(frame: &'f Frame, step: &Step, number: u32) -> Option<&'f Held> {
     Some(&frame.slots[step.args.get(number as usize)?.0 as usize])
 }
 
-/// The operands as a kernel's binding sees them.
+/// The operands as the kernel's `bind` takes them.
 pub(super) fn operands<'f>(frame: &'f Frame, step: &Step) -> SmallVec<[Strided<'f>; 4]> {
     let strided = |held: &'f Held| match held.place() {
         Some(place) => Strided { shape: place.shape, strides: place.strides, unit: place.unit },

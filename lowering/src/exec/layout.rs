@@ -1,15 +1,16 @@
-//! The layout of results of kernels. It is that of the operands, unless a later kernel combines rows of the
-//! result, and is faster if the result is row-major:
+//! Chooses the layout of kernels' results. A result has the layout of the operands, unless a later kernel
+//! reduces rows of the result, and is faster if the result is row-major:
 //!
-//! - Rows along several axes are one loop only in the order of the dims; the result would be copied.
-//! - A row that several rows of the result are combined with is read again for each. Its elements are adjacent
-//!   then, for the price of one transposed copy.
+//! - A row along several axes is one loop only if the axes are in memory in the order of the dims. Otherwise
+//!   the result would be copied.
+//! - A row that is combined with several rows of the result is read once for each of them. A row-major
+//!   result makes its elements contiguous, at the cost of one transposed copy.
 
 use super::plan::{Slot, Step, StepKind};
 use crate::lower::{Access, Lowered, Place, Position};
 use rustc_hash::FxHashMap;
 
-/// Chooses the layout of all results of kernels but those of the function.
+/// Chooses the layout of all results of kernels but those that the function returns.
 pub(super) fn choose(steps: &mut [Step]) {
     let mut defined: FxHashMap<Slot, usize> = FxHashMap::default();
     for number in 0..steps.len() {
@@ -27,7 +28,7 @@ pub(super) fn choose(steps: &mut [Step]) {
     }
 }
 
-/// The operands of a kernel that are to be row-major.
+/// The operands of a kernel that should be row-major.
 fn in_order(lowered: &Lowered) -> impl Iterator<Item = u32> {
     let (axes, row) = (lowered.kernel.axes, lowered.row);
     let axis = |position: &Position| match position {

@@ -1,18 +1,18 @@
-//! Which values are alive at the ends of blocks: backward data flow over the values that cross blocks.
+//! Liveness of values at block boundaries: a backward dataflow analysis of the values that cross blocks.
 
 use rewright_ir::analysis::Dominators;
 use rewright_ir::{Block, Function, Value, ValueDef};
 use rustc_hash::FxHashMap;
 
-/// Values alive at block ends, constants left out.
+/// The values that are live at block boundaries, without constants.
 pub struct Liveness {
     /// Values that are used outside of the block that defines them, numbered.
     crossing: FxHashMap<Value, usize>,
     live_in: FxHashMap<Block, BitSet>,
     live_out: FxHashMap<Block, BitSet>,
-    /// Reachable blocks, each before those that it dominates, wherever they stand in the text.
+    /// The reachable blocks, each before the blocks that it dominates.
     pub blocks: Vec<Block>,
-    /// The place of each there.
+    /// The index of each block in `blocks`.
     pub numbers: FxHashMap<Block, usize>,
 }
 
@@ -33,7 +33,7 @@ impl BitSet {
     fn contains(&self, n: usize) -> bool {
         self.0[n / 64] >> (n % 64) & 1 == 1
     }
-    /// True if it grew.
+    /// Adds the elements of another set, and returns whether the set grew.
     fn union(&mut self, other: &BitSet) -> bool {
         let mut grew = false;
         for (a, b) in self.0.iter_mut().zip(&other.0) {
@@ -54,7 +54,7 @@ pub fn home(func: &Function, value: Value) -> Option<Block> {
 }
 
 impl Liveness {
-    /// Computes it. `kept` are alive wherever the function ends.
+    /// Computes the liveness. The values `kept` are live wherever the function ends.
     pub fn new(func: &Function, kept: &[Value]) -> Liveness {
         let blocks = Dominators::of(func).reverse_postorder().to_vec();
         let mut crossing = FxHashMap::default();
@@ -119,19 +119,19 @@ impl Liveness {
         Liveness { crossing, live_in, live_out, blocks, numbers }
     }
 
-    /// True if a value is used, or kept, outside of the block that defines it.
+    /// Whether a value is used, or kept, outside of the block that defines it.
     pub fn crosses(&self, value: Value) -> bool {
         self.crossing.contains_key(&value)
     }
-    /// True if a value is alive where a block begins, its parameters left out.
+    /// Whether a value is live at the beginning of a block; the block's own parameters are not.
     pub fn at_begin(&self, block: Block, value: Value) -> bool {
         self.holds(&self.live_in, block, value)
     }
-    /// True if a value is alive where a block ends.
+    /// Whether a value is live at the end of a block.
     pub fn at_end(&self, block: Block, value: Value) -> bool {
         self.holds(&self.live_out, block, value)
     }
-    /// The crossing values that are alive where a block ends, in a fixed order.
+    /// The values that are live at the end of a block, in a fixed order.
     pub fn all_at_end(&self, block: Block) -> Vec<Value> {
         let mut alive: Vec<(usize, Value)> = self
             .crossing

@@ -1,4 +1,4 @@
-//! Running a plan.
+//! The machine: runs a plan.
 
 use super::Inner;
 use super::buffers::Buffers;
@@ -13,24 +13,24 @@ use rewright_ir::{Array, Datum, Dim, EvalError, EvalErrorKind, Function, Limits,
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
-/// One run: what it may still use, and what it printed.
+/// One run: its remaining limits, its memory, and the lines that it printed.
 pub struct Machine<'e> {
     pub(super) exec: &'e Inner,
     pub(super) limits: Limits,
-    /// How kernels are run.
+    /// Options for running kernels.
     pub(super) how: How,
     pub(super) steps: Cell<u64>,
     pub(super) bytes: Cell<u64>,
     depth: Cell<u32>,
-    /// Printing is not allowed: a ufunc's order of elements is not observable.
+    /// Whether printing is an error: the order in which a ufunc visits elements is not observable.
     pub(super) silent: Cell<bool>,
-    /// The lines printed.
+    /// The printed lines.
     pub printed: RefCell<Vec<String>>,
     /// Memory for the elements of arrays.
     pub buffers: RefCell<Buffers>,
 }
 
-/// One activation: a function, its plan, its frame.
+/// One activation: a function, its plan, and its frame.
 pub struct Activation<'e, 'f> {
     /// The function's number in the plan.
     pub number: usize,
@@ -47,7 +47,7 @@ enum Flow<'e> {
 }
 
 impl<'e> Machine<'e> {
-    /// A run within limits, with memory that may be used.
+    /// A run within limits, with memory to reuse.
     pub fn new(exec: &'e Inner, limits: Limits, how: How, buffers: Buffers) -> Self {
         Machine {
             exec,
@@ -62,7 +62,7 @@ impl<'e> Machine<'e> {
         }
     }
 
-    /// A function of the plan on a frame of it.
+    /// An activation of a function of the plan on a frame.
     pub fn activation<'f>(&self, number: usize, frame: &'f mut Frame) -> Result<Activation<'e, 'f>, EvalError> {
         let plan = &self.exec.plan.functions[number];
         let func = self.exec.module.get(plan.name);
@@ -70,7 +70,7 @@ impl<'e> Machine<'e> {
         Ok(Activation { number, func, plan, frame })
     }
 
-    /// Runs a function whose arguments are in their slots; its results are then in the frame.
+    /// Runs a function whose arguments are in their slots. The results are then in the frame.
     pub fn run(&self, act: &mut Activation<'e, '_>) -> Result<(), EvalError> {
         let depth = self.depth.get();
         if depth >= self.limits.depth.min(MAX_DEPTH) {
@@ -91,7 +91,7 @@ impl<'e> Machine<'e> {
         Ok(())
     }
 
-    /// Checks the places that the caller gives for results against the result types, as far as their extents are known.
+    /// Checks the caller's places for results against the result types, as far as the extents are known.
     fn check_places(&self, act: &Activation<'e, '_>) -> Result<(), EvalError> {
         for (i, (place, ty)) in act.frame.into.iter().zip(&act.plan.results).enumerate() {
             let fits = |(&dim, &extent): (&Dim, &usize)| match dim {
@@ -186,9 +186,10 @@ impl<'e> Machine<'e> {
         Ok(Flow::Next)
     }
 
-    // --- Bookkeeping -----------------------------------------------------------------------------------------------
+    // --- Bookkeeping
+    // ------------------------------------------------------------------------------------------
 
-    /// Uses up steps.
+    /// Consumes steps of the limit.
     pub(super) fn spend(&self, steps: u64) -> Result<(), EvalError> {
         match self.steps.get().checked_sub(steps) {
             Some(left) => {
@@ -199,7 +200,7 @@ impl<'e> Machine<'e> {
         }
     }
 
-    /// Counts bytes that are about to be held.
+    /// Counts bytes that are about to become live.
     pub(super) fn charge(&self, bytes: u64) -> Result<(), EvalError> {
         let sum = self.bytes.get().saturating_add(bytes);
         if sum > self.limits.bytes {
@@ -209,17 +210,17 @@ impl<'e> Machine<'e> {
         Ok(())
     }
 
-    /// Counts bytes that were charged, and are not held any more.
+    /// Uncounts charged bytes that are dead.
     pub(super) fn forget(&self, bytes: u64) {
         self.bytes.set(self.bytes.get().saturating_sub(bytes));
     }
 
-    /// The steps that are left, for [`undone`](Machine::undone).
+    /// The remaining steps, for [`undone`](Machine::undone).
     pub(super) fn steps_left(&self) -> u64 {
         self.steps.get()
     }
 
-    /// Takes back steps, for what is left to a reference meaning, which uses up its own.
+    /// Restores the steps before a step is left to its reference meaning, which consumes its own.
     pub(super) fn undone<T>(&self, steps: u64) -> Option<T> {
         self.steps.set(steps);
         None
@@ -252,7 +253,7 @@ impl<'e> Machine<'e> {
         step.args.get(operand).map_or(&Held::Empty, |slot| &act.frame.slots[slot.0 as usize])
     }
 
-    /// Checks what a slot holds against its type, and binds symbols.
+    /// Checks the content of a slot against its type, and binds symbols.
     pub(super) fn admit(&self, act: &mut Activation<'_, '_>, def: &Def, what: &str) -> Result<(), EvalError> {
         let held = std::mem::take(&mut act.frame.slots[def.slot.0 as usize]);
         let fits = held.dtype() == Some(def.ty.dtype())
@@ -293,7 +294,8 @@ impl<'e> Machine<'e> {
         Ok(())
     }
 
-    // --- Steps -----------------------------------------------------------------------------------------------------
+    // --- Steps
+    // ------------------------------------------------------------------------------------------------
 
     #[inline]
     fn scalar(&self, act: &mut Activation<'_, '_>, step: &Step, scalar: &ScalarStep) -> Result<(), EvalError> {
@@ -304,14 +306,15 @@ impl<'e> Machine<'e> {
         Ok(())
     }
 
-    /// The elements that an op has: a share in their buffer.
+    /// Defines an array constant, as a reference to the op's buffer.
     fn constant(&self, act: &mut Activation<'_, '_>, step: &Step, array: &Array) -> Result<(), EvalError> {
         let [def] = &step.defs[..] else { return Err(EvalError::shape("has one result")) };
         self.put(act.frame, def.slot, Held::Array(array.clone()))?;
         self.admit(act, def, "result")
     }
 
-    /// Writes the second operand over the first. Where somebody else may see the first one's buffer, a new one takes its place.
+    /// Stores the second operand to the first. If another value shares the first one's buffer, a new buffer
+    /// replaces it.
     pub(super) fn store(
         &self,
         act: &mut Activation<'_, '_>,
@@ -345,8 +348,8 @@ impl<'e> Machine<'e> {
         }
         (from.shape, from.strides) = (&shape, &strides);
         let mut old = self.take(act.frame, dest);
-        // SAFETY: with the strides of broadcasting, every index of `shape` is that of an element of `src`, which `dest` can't share
-        // a buffer with if it is alone in its own.
+        // SAFETY: with broadcast strides, every index of `shape` is that of an element of `src`. If the
+        // buffer of `dest` is unshared, `src` does not alias it.
         let new = unsafe { overwrite(&mut old, &from, &mut self.buffers.borrow_mut()) };
         self.replace(act, dest, old, new)?;
         if let Some(param) = param {
@@ -356,7 +359,7 @@ impl<'e> Machine<'e> {
         Ok(())
     }
 
-    /// The same where the first operand is of a storage style: every element is looked at.
+    /// As [`store`](Machine::store), for a destination of a storage style, which checks every element.
     fn store_styled(
         &self,
         act: &mut Activation<'_, '_>,
@@ -385,7 +388,7 @@ impl<'e> Machine<'e> {
         Ok(())
     }
 
-    /// Puts what was stored in the slot, or what was there before if that failed.
+    /// Puts the stored array in the slot, or the old array if the store failed.
     pub(super) fn replace(
         &self,
         act: &mut Activation<'_, '_>,
@@ -462,7 +465,7 @@ impl<'e> Machine<'e> {
     }
 
     fn ret(&self, act: &mut Activation<'_, '_>, step: &Step, results: &[Return]) -> Result<(), EvalError> {
-        // All are looked at before any is taken, so that an error can tell what they hold.
+        // Check all results before any is taken, so that an error can show their values.
         for (i, (&from, result)) in step.args.iter().zip(results).enumerate() {
             let (ty, frame) = (&act.plan.results[i], &mut *act.frame);
             let held = &frame.slots[from.0 as usize];
@@ -491,7 +494,7 @@ fn misfit(act: &Activation<'_, '_>, what: &str, given: Option<Type>, ty: &Type) 
     mismatch(act.func, what, &given, ty, |name| act.frame.symbols[act.plan.symbol(name)?])
 }
 
-/// Adds op, place and operands to an error.
+/// Adds the op, the source location and the operands to an error.
 #[cold]
 fn explain(act: &Activation<'_, '_>, step: &Step, error: EvalError) -> EvalError {
     with_operands(error, act.func, act.func.inst(step.inst), |operand| {

@@ -1,5 +1,5 @@
-//! Executables: a function with all that it calls, compiled once and called many times, from any number of threads, with any shapes
-//! that fit its types.
+//! Executables: a function and its callees, compiled once. It can be called many times, from any number of
+//! threads, with any shapes that fit its types.
 //!
 //! ```
 //! use ndarray::{Array1, array};
@@ -31,19 +31,26 @@
 //! # }
 //! ```
 //!
-//! Compiling makes a [`Plan`]: a list of steps on numbered slots. Array expressions are kernels, and so are elementwise ops, `ufunc`s,
-//! constructors and stores that nobody fused: each is wrapped as an expression of its own. What is computed only to be stored is written where it
-//! is wanted. Equal kernels are compiled once in a process. Views, elements and extents are read without copying. What has no kernel runs by the
-//! reference meaning of its op, which is correct and slow: [`Executable::remarks`] names the steps that have none, and
-//! [`Executable::call_remarks`] those whose operands did not fit it in a call, each with the reason.
+//! Compiling makes a [`Plan`]: a list of steps on numbered slots. A step runs in one of these ways:
 //!
-//! Memory of temporaries is used again as soon as they are dead, and that of [`Results`] when they are dropped: for what is made later in the
-//! same call, and in later ones. So calls in a loop need no new memory from the second on. It is not zeroed where a kernel writes
-//! all of it. A call holds no more than its live values need, but for what the executable keeps, which [`Options::kept_bytes`] bounds.
-//! [`Executable::stats`] counts all that.
+//! - Kernels compute array expressions. Elementwise ops, `ufunc`s, constructors and stores that were not
+//!   fused are wrapped as expressions of their own. A result whose only use is a store is written in place.
+//!   Equal kernels are compiled once in a process.
+//! - Loop programs compute expressions that have no kernel, and calls whose operands do not fit the kernel.
+//! - Views, elements and extents are read without copying.
+//! - Other ops run by their reference meaning, which is correct and slow. [`Executable::remarks`] names the
+//!   steps without a kernel, and [`Executable::call_remarks`] those whose operands did not fit the kernel in
+//!   a call, each with the reason.
 //!
-//! Calls with arrays of the same dtypes, extents and strides as two earlier ones decide nothing anew, where these are among the eight looks that were
-//! seen last: a small call into given buffers takes a tenth of a microsecond.
+//! The memory of temporaries is reused as soon as they are dead, and that of [`Results`] when they are
+//! dropped: by later steps of the same call, and by later calls. Calls in a loop therefore need no new
+//! memory from the second call on. Memory is not zeroed if a kernel writes all of it. Besides its live
+//! values, a call holds only the memory that the executable keeps, which [`Options::kept_bytes`] bounds.
+//! [`Executable::stats`] counts all of this.
+//!
+//! Replay cache: after two calls with the same dtypes, extents and strides, further such calls are replayed
+//! without any decisions. The cache holds the eight most recent signatures. A replayed small call into given
+//! buffers takes a tenth of a microsecond.
 
 mod args;
 mod assemble;
@@ -113,26 +120,29 @@ use thiserror::Error;
 use times::Times;
 use value::Held;
 
-/// How to compile.
+/// Options of compilation.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How the function is run.
+    /// The backend.
     pub backend: Backend,
-    /// What one call may use.
+    /// The limits of one call.
     pub limits: Limits,
-    /// Whether to measure how long each step takes, and to remember how it was run: see [`Executable::step_times`] and
-    /// [`Executable::schedules`].
+    /// Whether to measure the time of each step, and to remember its schedule: see
+    /// [`Executable::step_times`] and [`Executable::schedules`].
     pub times: bool,
-    /// The most threads that work on one kernel: all that the machine runs at once if nothing is said. Only kernels with much to do
-    /// are shared. Results are the same bits for any number.
+    /// The upper bound of threads for one kernel; by default the number of hardware threads. Only kernels
+    /// with enough work use several threads. The results are bitwise the same for any number.
     pub threads: Option<NonZeroU32>,
-    /// The most bytes of memory that nobody uses which the executable keeps for later calls: that of dropped [`Results`] and of
-    /// temporaries. 512 MiB if nothing is said. Not counted are what a thread keeps of small results, 128 KiB at most, and the temporaries
-    /// of calls that look like one of the latest eight, 256 KiB at most for each of these and each call that runs at the same time.
+    /// The upper bound of unused memory, in bytes, that the executable keeps for later calls: that of
+    /// dropped [`Results`] and of temporaries. The default is 512 MiB. Not counted are small results that
+    /// each thread keeps, at most 128 KiB, and the temporaries of the replay cache: at most 256 KiB for each
+    /// of its eight signatures and each concurrent call.
     pub kept_bytes: u64,
-    /// Kernels that follow one another, and make rows out of rows, are run on so many rows at once that these take about so many bytes: a quarter of
-    /// the second-level cache if nothing is said. What is combined to one number by the next kernel is made in parts of about so many, for which up to
-    /// three times as much memory is used. 0 for all at once. That is in calls that decide nothing anew, as two were like them.
+    /// The bytes of a band. Consecutive kernels that map rows to rows run together on a band of rows of
+    /// about this size; the default is a quarter of the second-level cache. If the next kernel reduces a
+    /// result to one number, the result is computed in parts of about this size, with scratch memory of at
+    /// most three times as much. 0 disables bands. Bands apply only to replayed calls, whose signature
+    /// occurred in two earlier calls.
     pub band_bytes: Option<u64>,
 }
 
@@ -143,7 +153,7 @@ impl Default for Options {
     }
 }
 
-/// Why a function can't be compiled.
+/// The reason for which a function can't be compiled.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum LowerError {
     /// The module has no such function.
@@ -152,45 +162,45 @@ pub enum LowerError {
         /// Its name.
         name: Name,
     },
-    /// This machine can't have the code generator that was asked for.
+    /// This machine does not support the requested code generator.
     #[error("this code generator is not available here: {why}")]
     NoCodeGen {
-        /// What it says.
+        /// The error of the code generator.
         why: KernelError,
     },
-    /// The IR breaks a rule.
+    /// The IR violates a rule.
     #[error("{message}")]
     Invalid {
-        /// What is wrong, and where.
+        /// The rule, and the location.
         message: String,
     },
 }
 
-/// What runs a step in place of the code generator that was asked for.
+/// The way in which a step runs, in place of a kernel by the requested code generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instead {
     /// The reference meaning of its op.
     Reference,
     /// A kernel by another code generator.
     CodeGen(&'static str),
-    /// A loop program that this code generator compiled. Some of its loops compute one point at a time.
+    /// A loop program, compiled by this code generator. Some of its loops compute one point per iteration.
     Loops(&'static str),
-    /// Its kernel, which calls functions of one element.
+    /// Its kernel, which calls a function for each element.
     Calls,
-    /// A step of its own, though a kernel makes what it packs.
+    /// A separate step that packs bools, after the kernel that computes them.
     Apart,
 }
 
-/// A step that does not run as asked for, and why.
+/// A step that does not run as requested, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
     /// The function.
     pub func: Name,
     /// The op.
     pub op: Op,
-    /// Where it was written.
+    /// The source location.
     pub loc: Loc,
-    /// What runs it.
+    /// The way in which it runs.
     pub instead: Instead,
     /// The reason.
     pub why: String,
@@ -209,7 +219,7 @@ impl fmt::Display for Remark {
     }
 }
 
-/// How the latest call of a step's kernel was run.
+/// The schedule of the latest call of a step's kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepSchedule {
     /// The function.
@@ -218,15 +228,15 @@ pub struct StepSchedule {
     pub step: usize,
     /// The op that the step comes from.
     pub op: Op,
-    /// Where it was written.
+    /// The source location.
     pub loc: Loc,
-    /// What made the kernel.
+    /// The code generator of the kernel.
     pub codegen: &'static str,
-    /// How it was run.
+    /// The schedule.
     pub schedule: Schedule,
 }
 
-/// A compiled function. Calls may come from several threads at once.
+/// A compiled function. Several threads may call it at once.
 pub struct Executable {
     inner: Inner,
     options: Options,
@@ -235,14 +245,15 @@ pub struct Executable {
     remarks: Vec<Remark>,
 }
 
-/// Functions of more steps than this take long anyway, and what is known of their calls would take much memory.
+/// The replay cache ignores functions with more steps: they take long anyway, and their recordings would
+/// take much memory.
 const LONG: usize = 256;
 
-/// What a run needs.
+/// The data of a run.
 struct Inner {
     module: Module,
     plan: Plan,
-    /// One a function of the plan.
+    /// The unused frames of each function of the plan.
     pools: Vec<Pool>,
     /// Memory for later calls.
     kept: Arc<Kept>,
@@ -251,7 +262,7 @@ struct Inner {
 }
 
 impl Executable {
-    /// Compiles a function of a module, and all that it calls.
+    /// Compiles a function of a module, and its callees.
     pub fn compile(module: &Module, func: impl Into<Name>, options: Options) -> Result<Executable, LowerError> {
         let codegens = options.backend.codegens()?;
         let codegen = codegens.first().map(|codegen| codegen.name());
@@ -275,30 +286,32 @@ impl Executable {
         &self.inner.plan
     }
 
-    /// The code generator of its kernels, but for those that a remark says another one of; none if it is run by the reference evaluator.
+    /// The code generator of the kernels, except those with a remark that names another one. None for the
+    /// reference evaluator.
     pub fn codegen(&self) -> Option<&'static str> {
         self.codegen
     }
 
-    /// The steps that run by the reference meaning of their ops, or by another code generator than the others, as far as compiling knows that:
-    /// [`call_remarks`](Executable::call_remarks) has the others.
+    /// The steps that do not run as requested, as far as compilation knows them: by the reference meaning of
+    /// their ops, by another code generator, or in another of the ways of [`Instead`].
+    /// [`call_remarks`](Executable::call_remarks) has the steps that only calls know.
     pub fn remarks(&self) -> &[Remark] {
         &self.remarks
     }
 
-    /// What the calls that have ended did.
+    /// Statistics of the calls that have ended.
     pub fn stats(&self) -> Stats {
         let mut sum = Stats::default();
         self.inner.pools[0].frames().iter().for_each(|frame| sum += frame.buffers.stats);
         sum
     }
 
-    /// How long the steps that ran took, if [`Options::times`] asks for it; the plan's order.
+    /// The times of the steps that ran, in the order of the plan, if [`Options::times`] is set.
     pub fn step_times(&self) -> Vec<StepTime> {
         self.inner.times.as_ref().map(Times::all).unwrap_or_default()
     }
 
-    /// How the latest calls of kernels were run, step by step, if [`Options::times`] asks for it.
+    /// The schedules of the latest calls of kernels, step by step, if [`Options::times`] is set.
     pub fn schedules(&self) -> Vec<StepSchedule> {
         let plan = &self.inner.plan;
         let steps = plan.functions.iter().flat_map(|f| f.steps.iter().enumerate().map(move |(n, step)| (f, n, step)));
@@ -312,23 +325,24 @@ impl Executable {
         steps.filter_map(kernel).collect()
     }
 
-    /// Gives memory that is kept for later calls back to the allocator.
+    /// Frees the memory that is kept for later calls.
     pub fn trim(&self) {
         self.inner.pools[0].frames().iter_mut().for_each(|frame| frame.trim());
         self.inner.kept.clear();
     }
 
-    /// The bytes of memory that nobody uses, and that are kept for later calls.
+    /// The bytes of unused memory that are kept for later calls.
     pub fn kept_bytes(&self) -> u64 {
         self.inner.kept.bytes()
     }
 
-    /// Keeps the memory of an array for later calls, if nobody else has a share in it, as that of [`Results`] is kept.
+    /// Keeps the memory of an array for later calls, if no other value shares it, as the memory of
+    /// [`Results`] is kept.
     pub fn recycle(&self, array: Array) {
         RawBuffer::of(array).into_iter().for_each(|block| self.inner.kept.keep_block(block));
     }
 
-    /// Calls the function. Arguments keep what they hold, whatever the function stores to its parameters.
+    /// Calls the function. The arguments do not change, even if the function stores to its parameters.
     pub fn call(&self, args: &[Arg<'_>]) -> Result<Results, EvalError> {
         if self.options.backend == Backend::Reference {
             return Ok(Results::new(self.evaluate(args)?.results.into(), Home::Nowhere));
@@ -349,7 +363,7 @@ impl Executable {
         Ok(results)
     }
 
-    /// Calls the function, and gives what it printed and stored besides its results.
+    /// Calls the function, and returns the printed lines and the stored arguments together with the results.
     pub fn outcome(&self, args: &[Arg<'_>]) -> Result<Outcome, EvalError> {
         if self.options.backend == Backend::Reference {
             return self.evaluate(args);
@@ -367,9 +381,9 @@ impl Executable {
         })
     }
 
-    /// Calls the function, and leaves in the arguments what it stored to them: in place where the caller holds the only share of an
-    /// array's buffer. After an error they hold what was stored until then, each store wholly or not at all; with
-    /// [`Backend::Reference`] they hold what they held before.
+    /// Calls the function, and leaves the stored values in the arguments. A store is in place if the caller
+    /// holds the only reference to the array's buffer. After an error the arguments hold the stores so far,
+    /// each wholly or not at all. With [`Backend::Reference`] they are then unchanged.
     pub fn call_mut(&self, args: &mut [Datum]) -> Result<Results, EvalError> {
         if self.options.backend == Backend::Reference {
             let outcome = self.evaluate_data(args.to_vec())?;
@@ -397,10 +411,10 @@ impl Executable {
         })
     }
 
-    /// Calls the function, and writes its results to buffers of the caller's, without making arrays for them. A scalar result goes to a
-    /// buffer of rank 0. Dtypes and extents are checked before anything runs, as far as they are known then. A buffer may be an
-    /// argument's too ([`ViewMut::from_raw`]): the function then reads what was there before. On an error the buffers hold
-    /// nothing certain.
+    /// Calls the function, and writes its results to the caller's buffers, without allocating arrays for
+    /// them. A scalar result needs a buffer of rank 0. Dtypes, and extents as far as they are known, are
+    /// checked before anything runs. A buffer may alias an argument ([`ViewMut::from_raw`]): the function
+    /// then reads its old content. After an error the content of the buffers is unspecified.
     pub fn call_into(&self, args: &[Arg<'_>], outs: &mut [ViewMut<'_>]) -> Result<(), EvalError> {
         let plan = &self.inner.plan.functions[0];
         if outs.len() != plan.results.len() {
@@ -423,7 +437,7 @@ impl Executable {
         Ok(())
     }
 
-    /// Does a call as an earlier one was done, if one of those that are remembered is like it, and says whether it did.
+    /// Replays a recorded call with the same signature, if there is one, and returns whether it did.
     #[inline]
     fn again(&self, args: &[Arg<'_>], outs: &[ViewMut<'_>], given: &mut Given) -> bool {
         if self.options.times {
@@ -438,7 +452,7 @@ impl Executable {
         done
     }
 
-    /// Remembers a call that went well, for those like it.
+    /// Records a successful call in the replay cache.
     fn remember(&self, args: &[Arg<'_>], outs: &[ViewMut<'_>]) {
         let (pool, plan) = (&self.inner.pools[0], &self.inner.plan.functions[0]);
         if self.options.times || plan.steps.len() > LONG {
@@ -464,14 +478,14 @@ impl Executable {
         Err(EvalError { loc: plan.loc, ..EvalError::shape(message) })
     }
 
-    /// The results of a frame.
+    /// Takes the results out of a frame.
     fn taken(&self, frame: &mut Frame, buffers: &mut Buffers) -> Result<Results, EvalError> {
         let values = frame.results.drain(..).map(|held| held.into_datum(buffers));
         let home = Home::Executable { kept: self.inner.kept.clone(), whole: false };
         Ok(Results::new(values.collect::<Result<_, _>>()?, home))
     }
 
-    /// Runs the function; `finish` gets the frame, and what was printed or went wrong.
+    /// Runs the function. `finish` gets the frame, and the printed lines or the error.
     fn run<T>(
         &self,
         args: impl IntoIterator<Item = Held, IntoIter: ExactSizeIterator>,
@@ -480,7 +494,7 @@ impl Executable {
         self.run_into(args, &[], finish)
     }
 
-    /// The same, with places for results.
+    /// As [`run`](Executable::run), with places for results.
     fn run_into<T>(
         &self,
         args: impl IntoIterator<Item = Held, IntoIter: ExactSizeIterator>,
@@ -499,11 +513,11 @@ impl Executable {
         let machine = Machine::new(&self.inner, self.options.limits, self.how, std::mem::take(&mut frame.buffers));
         let ended =
             machine.activation(0, &mut frame).and_then(|mut act| machine.run(&mut act)).map_err(|e| match e.op {
-                // An error that is of no instruction is of the call of the function itself.
+                // An error without an instruction concerns the call of the function itself.
                 None => EvalError { message: format!("`@{}`: {}", plan.name, e.message), loc: plan.loc, ..e },
                 Some(_) => e,
             });
-        // Without places for them, results that are views are about to be copied.
+        // Results that are views are about to be copied, unless they have places.
         let ended = ended.and_then(|()| if outs.is_empty() { machine.room_for_copies(&frame.results) } else { Ok(()) });
         let mut buffers = machine.buffers.into_inner();
         let result = finish(&mut frame, &mut buffers, ended.map(|()| machine.printed.into_inner()));

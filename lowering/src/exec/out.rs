@@ -1,4 +1,4 @@
-//! Buffers of the caller's that results are written to.
+//! The caller's buffers for results.
 
 use super::buffers::Buffers;
 use super::value::{Held, Shape, Strides, copy_elements, overwrite};
@@ -6,7 +6,7 @@ use ndarray::{ArrayBase, ArrayViewMut, DataMut, Dimension};
 use rewright_ir::{Complex32, Complex64, DType, Dim, Element, EvalError, Scalar, Type};
 use std::marker::PhantomData;
 
-/// A borrowed strided view to write to, with its dtype erased.
+/// A borrowed strided view for writes, with its dtype erased.
 #[derive(Debug)]
 pub struct ViewMut<'a> {
     place: OutPlace,
@@ -16,7 +16,7 @@ pub struct ViewMut<'a> {
 // SAFETY: the view is a mutable borrow of plain data, which may move to another thread as `&mut` does.
 unsafe impl Send for ViewMut<'_> {}
 
-/// Where a result is wanted. All of its elements are the caller's to be written for the duration of the call.
+/// The place of a result in the caller's memory. The call may write all of its elements.
 #[derive(Clone, Debug)]
 pub struct OutPlace {
     /// The element type.
@@ -25,20 +25,21 @@ pub struct OutPlace {
     pub pointer: *mut u8,
     /// The extents.
     pub shape: Shape,
-    /// Distances in bytes.
+    /// The strides in bytes.
     pub strides: Strides,
-    /// A kernel may write here before the function has ended: no argument has an element here.
+    /// Whether a kernel may write here before the function has ended: no argument has an element here.
     pub direct: bool,
 }
 
 impl ViewMut<'_> {
-    /// A view of memory that may be an argument's too.
+    /// A view of memory that may alias an argument.
     ///
     /// # Safety
-    /// `pointer` is that of an element from which `strides` (in bytes) lead to elements of this dtype for every index of `shape`; all
-    /// may be written, and nobody else writes or reads them, but through arguments and results of calls that are given this view,
-    /// for as long as it lives. They are aligned, and different indices lead to different elements. Where two buffers of one call have the same
-    /// memory, the later result is what is there after it.
+    /// `pointer` is the address of an element. From there `strides` (in bytes) lead to elements of this
+    /// dtype for every index of `shape`. All of them are aligned and valid to write, and different indices
+    /// lead to different elements. While the view lives, its elements are read and written only through
+    /// arguments and results of calls that get this view. If two buffers of one call alias, the later result
+    /// is in memory after the call.
     pub unsafe fn from_raw(dtype: DType, pointer: *mut u8, shape: &[usize], strides: &[isize]) -> Self {
         let place = OutPlace { dtype, pointer, shape: shape.into(), strides: strides.into(), direct: false };
         ViewMut { place, life: PhantomData }
@@ -52,7 +53,7 @@ impl ViewMut<'_> {
     pub fn shape(&self) -> &[usize] {
         &self.place.shape
     }
-    /// Where it is.
+    /// The place.
     pub(super) fn place(&self) -> &OutPlace {
         &self.place
     }
@@ -64,23 +65,23 @@ impl OutPlace {
         Type::array(self.dtype, self.shape.iter().map(|&n| Dim::Const(n as u64)).collect::<Vec<_>>())
     }
 
-    /// The lowest address, and one past the highest; none without elements.
+    /// The range of addresses: the lowest one, and one past the highest; none without elements.
     fn span(&self) -> Option<(usize, usize)> {
         span(self.pointer, &self.shape, self.strides.iter().copied(), self.dtype)
     }
 
-    /// True if no element of it can be one of `held`.
+    /// Whether the place and `held` do not alias.
     pub fn is_apart(&self, held: &Held) -> bool {
         let theirs = held.place().and_then(|p| span(p.pointer, p.shape, p.strides.iter().map(|s| s * p.unit), p.dtype));
         apart(self.span(), theirs)
     }
 
-    /// True if no element of it can be one of `other`.
+    /// Whether two places do not alias.
     pub fn is_apart_from(&self, other: &OutPlace) -> bool {
         apart(self.span(), other.span())
     }
 
-    /// True if `held` is what is here.
+    /// Whether `held` has the address, shape and strides of this place.
     fn is_here(&self, held: &Held) -> bool {
         held.place().is_some_and(|p| {
             p.pointer == self.pointer.cast_const()
@@ -89,7 +90,7 @@ impl OutPlace {
         })
     }
 
-    /// An error unless a result can be written here.
+    /// An error unless a result fits this place.
     fn check(&self, held: &Held) -> Result<(), EvalError> {
         let is_dense = !matches!(held, Held::Styled(_));
         if is_dense && held.dtype() == Some(self.dtype) && *held.shape() == self.shape[..] {
@@ -99,24 +100,25 @@ impl OutPlace {
         Err(EvalError::shape(format!("a result is {given}, the buffer given for it is {}", self.ty())))
     }
 
-    /// Writes a result that fits, unless it is here already. It has no other elements here.
+    /// Writes a result that fits, unless it is here already. Otherwise it does not alias this place.
     fn write(&self, held: &Held) {
         match (held, held.place()) {
             (Held::Scalar(scalar), _) => self.write_scalar(*scalar),
             (_, Some(from)) if !self.is_here(held) => {
-                // SAFETY: the elements of `from` are valid to read while it is held; those here are the caller's to write, of the
-                // same dtype and as many, and apart from those.
+                // SAFETY: the elements of `from` are valid to read while it is held. Those of the place are
+                // the caller's, valid to write, of the same dtype and shape, and do not alias `from`.
                 unsafe { copy_elements(&from, self.pointer, &self.strides) };
             }
             _ => {}
         }
     }
 
-    /// Writes the one element of a place of rank 0.
+    /// Writes the only element of a place of rank 0.
     pub fn write_scalar(&self, scalar: Scalar) {
         fn put<T: Element>(pointer: *mut u8, scalar: Scalar) {
             if let Some(x) = T::from_scalar(scalar) {
-                // SAFETY: the place is of rank 0, so its one element is at the pointer, the caller's to write and of this dtype.
+                // SAFETY: the place is of rank 0, so its only element is at the pointer. It is valid to
+                // write, and of this dtype.
                 unsafe { pointer.cast::<T>().write(x) };
             }
         }
@@ -124,10 +126,10 @@ impl OutPlace {
     }
 }
 
-/// Writes results to their places, all or none.
+/// Writes all results to their places, or none.
 pub fn write_all(places: &[OutPlace], results: &mut [Held], buffers: &mut Buffers) -> Result<(), EvalError> {
     places.iter().zip(&*results).try_for_each(|(place, held)| place.check(held))?;
-    // A result may be lent from where another one is about to be written.
+    // A result may be a view of memory that another result is about to overwrite.
     for (i, held) in results.iter_mut().enumerate() {
         let endangered = |(j, place): (usize, &OutPlace)| !(place.is_apart(held) || (i == j && place.is_here(held)));
         if places.iter().enumerate().any(endangered)
@@ -142,7 +144,8 @@ pub fn write_all(places: &[OutPlace], results: &mut [Held], buffers: &mut Buffer
     Ok(())
 }
 
-/// The lowest address of an element, and one past the highest; none without elements. Strides are in bytes.
+/// The lowest address of an element, and one past the highest; none without elements. The strides are in
+/// bytes.
 pub fn span(
     pointer: *const u8,
     shape: &[usize],
@@ -164,7 +167,7 @@ pub fn span(
     Some((low, high))
 }
 
-/// True if nothing lies in both.
+/// Whether two ranges of addresses are disjoint.
 pub fn apart(a: Option<(usize, usize)>, b: Option<(usize, usize)>) -> bool {
     match (a, b) {
         (Some(a), Some(b)) => a.1 <= b.0 || b.1 <= a.0,

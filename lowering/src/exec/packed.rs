@@ -1,13 +1,16 @@
-//! Kernels whose bools are packed to words, and not read by anybody else: one step with the op that packs them ([`PacksBools`](crate::PacksBools)).
+//! Kernels whose bools have one use, which packs them into words: one step with the packing op
+//! ([`PacksBools`](crate::PacksBools)).
 //!
-//! The kernel runs on some points at a time, and what it wrote for them is packed at once (`schedule/packed.rs`).
+//! The kernel computes a block of points, and the bools of the block are packed at once
+//! (`schedule/packed.rs`).
 
 use super::machine::{Activation, Machine};
 use super::plan::{ArrayEval, KernelStep, Step};
 use rewright_ir::{EvalError, Inst};
 
 impl Machine<'_> {
-    /// Runs a kernel whose bools this instruction packs; where the operands don't fit it, both by their reference meanings.
+    /// Runs a kernel whose bools the instruction `pack` packs. If the operands do not fit, both run by their
+    /// reference meanings.
     pub(super) fn packed(
         &self,
         act: &mut Activation<'_, '_>,

@@ -1,5 +1,5 @@
-//! Steps that read or replace parts of arrays at positions: elements and views without copying, updates in place where nobody else can
-//! see the array, and in a copy where somebody can.
+//! Steps that read or replace parts of arrays at positions. Elements and views are read without copying.
+//! Updates are in place if no other value shares the array's buffer, and otherwise in a copy.
 
 use super::by_reference::Why;
 use super::machine::{Activation, Machine};
@@ -9,19 +9,19 @@ use super::view::{element, lend};
 use rewright_ir::{DType, EvalError, Scalar, SliceSpec};
 use smallvec::SmallVec;
 
-/// What an `update` replaces.
+/// The part that an `update` replaces.
 #[derive(Debug)]
 pub struct Update {
     /// The slices.
     pub slices: SmallVec<[SliceSpec; 2]>,
-    /// The first operand dies, and no other operand is the same value.
+    /// Whether the first operand dies, and no other operand is the same value.
     pub in_place: bool,
     /// The result's position among the function's results, if the block ends by returning it.
     pub exit: Option<u32>,
 }
 
 impl Machine<'_> {
-    /// An element, or a view of the axes that are left.
+    /// Reads an element, or a view of the remaining axes.
     pub(super) fn getitem(&self, act: &mut Activation<'_, '_>, step: &Step) -> Result<(), EvalError> {
         let found = part(act, step, 1, &[]);
         let (Some(found), [def]) = (found, &step.defs[..]) else {
@@ -47,8 +47,8 @@ impl Machine<'_> {
         self.put(act.frame, def.slot, Held::Scalar(Scalar::I64(extent as i64)))
     }
 
-    /// The first operand with a part of it replaced by the second: in place where nobody can see it any more, else in a copy. Operands that
-    /// do not fit are left to the reference meaning, which says why.
+    /// The first operand with a part of it replaced by the second, in place if possible. If operands do not
+    /// fit, the reference meaning reports the error.
     pub(super) fn update(&self, act: &mut Activation<'_, '_>, step: &Step, update: &Update) -> Result<(), EvalError> {
         let (Some(to), Some(&dest), [def]) = (part(act, step, 2, &update.slices), step.args.first(), &step.defs[..])
         else {
@@ -59,12 +59,13 @@ impl Machine<'_> {
         };
         if update.in_place {
             match self.take(act.frame, dest) {
-                // SAFETY: the part is one of this array, which nobody else holds, so that what is written, which is held by itself, has no elements there.
+                // SAFETY: the part is inside of this array, which is not shared, so the new elements do not
+                // alias it.
                 Held::Array(array) => match in_place(array, |whole| unsafe { new.write(&to, &whole) }) {
                     Ok(array) => return self.put(act.frame, def.slot, Held::Array(array)),
                     Err(shared) => self.put(act.frame, dest, Held::Array(shared))?,
                 },
-                // The caller's memory, which a view of theirs only lends.
+                // A borrowed view is of the caller's memory, which must not change.
                 lent => self.put(act.frame, dest, lent)?,
             }
         }
@@ -88,7 +89,8 @@ impl Machine<'_> {
         let copy = Place { pointer, strides, unit: 1, ..place };
         let Some(to) = part_of(&copy, act, step, 2, &update.slices) else { return Ok(None) };
         self.spend(place.shape.iter().product::<usize>() as u64)?;
-        // SAFETY: the operand is held; the room is that of an array of its shape and dtype, in which no operand has elements, and the part is one of it.
+        // SAFETY: the operand is held. The new memory has its shape and dtype and aliases no operand, and
+        // the part is inside of it.
         unsafe {
             copy_elements(&place, fresh.target.pointer, &fresh.target.strides);
             new.write(&to, &fresh.target);
@@ -96,7 +98,7 @@ impl Machine<'_> {
         }
     }
 
-    /// What replaces a part, as an array of the part's shape and dtype; `None` if it can't be broadcast to it.
+    /// The new elements, as an array of the part's shape and dtype; `None` if they can't be broadcast to it.
     fn replacement(
         &self,
         act: &Activation<'_, '_>,
@@ -117,18 +119,18 @@ impl Machine<'_> {
     }
 }
 
-/// What is written to a part.
+/// The new elements of a part.
 enum New {
     Scalar(Scalar),
     Elements(Lent),
 }
 
 impl New {
-    /// Writes it to a part of an array, whose elements begin there.
+    /// Writes the new elements to a part of an array, of which `whole` is the memory.
     ///
     /// # Safety
-    /// The part was found in an array of these strides, all of whose elements are valid to write; none of them is one of the new elements, which have
-    /// the dtype and shape of the part.
+    /// The part was found in an array with these strides, and all of its elements are valid to write. The
+    /// new elements do not alias it, and have the part's dtype and shape.
     unsafe fn write(&self, to: &Part, whole: &Target) {
         let pointer = whole.pointer.wrapping_offset(to.offset);
         let target = Target { pointer, strides: to.strides.clone(), used: true };
@@ -142,7 +144,7 @@ impl New {
     }
 }
 
-/// A part of an array, as places.
+/// A part of an array.
 struct Part {
     dtype: DType,
     pointer: *const u8,
@@ -152,8 +154,8 @@ struct Part {
     strides: Strides,
 }
 
-/// The part of the first operand at positions, the operands from `first` on, of the leading axes, and at slices of those that follow.
-/// `None` if something is out of bounds.
+/// The part of the first operand at positions of the leading axes (the operands from `first` on), and at
+/// slices of the following axes. `None` if a position is out of bounds.
 fn part(act: &Activation<'_, '_>, step: &Step, first: usize, slices: &[SliceSpec]) -> Option<Part> {
     let whole = act.frame.slots[step.args.first()?.0 as usize].place()?;
     part_of(&whole, act, step, first, slices)
@@ -188,12 +190,13 @@ fn part_of(
         shape[axis] = count as usize;
         strides[axis] = if count > 1 { strides[axis].checked_mul(spec.step as isize)? } else { 0 };
     }
-    // Without elements there is no place to go to.
+    // Without elements the offset may be out of bounds.
     let offset = if shape.contains(&0) { 0 } else { offset };
     Some(Part { dtype, pointer: pointer.wrapping_offset(offset), offset, shape, strides })
 }
 
-/// An array read as `shape`: leading axes of extent 1 that it has too many dropped, others stretched. `None` if it can't be.
+/// Broadcasts an array to `shape`: drops surplus leading axes of extent 1, and repeats others. `None` if it
+/// does not fit.
 pub(super) fn stretched(held: &Held, shape: &[usize]) -> Option<Lent> {
     let place = held.place()?;
     let extra = place.shape.len().saturating_sub(shape.len());

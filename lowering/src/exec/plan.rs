@@ -1,7 +1,7 @@
-//! The plan: a function as numbered slots and steps, which is all that runs.
+//! The plan: the steps of a function on numbered slots, which the machine runs.
 //!
-//! A slot holds one value. Values that live within one block share slots; the others have one each. Every step names the slots
-//! that hold arrays for the last time, so buffers are given back as early as they can be.
+//! A slot holds one value. Values that live within one block share slots; the others have one each. Every
+//! step lists the slots whose arrays die with it, so that buffers are reused as early as possible.
 
 use super::assemble::Assemble;
 use super::join::Join;
@@ -22,34 +22,34 @@ pub struct Slot(pub u32);
 /// The slots of operands or results.
 pub type Slots = SmallVec<[Slot; 3]>;
 
-/// A function and all that it calls; the first is the function itself.
+/// A function and its callees; the first is the function itself.
 #[derive(Debug)]
 pub struct Plan {
-    /// In the order in which they were first called.
+    /// The functions, in the order in which they were first called.
     pub functions: Vec<FuncPlan>,
 }
 
 /// A value that a step defines.
 #[derive(Clone, Debug)]
 pub struct Def {
-    /// Where it goes.
+    /// The slot of the value.
     pub slot: Slot,
     /// The IR's value, for messages.
     pub value: Value,
     /// Its type; symbols are those of the function.
     pub ty: Type,
-    /// What the dims must be.
+    /// The checks of the dims.
     pub dims: SmallVec<[DimCheck; 4]>,
 }
 
-/// What an extent must be.
+/// A check of an extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DimCheck {
-    /// Anything.
+    /// No check.
     Any,
-    /// This.
+    /// The extent is this number.
     Const(u64),
-    /// What the n-th symbol of the function is bound to; it is bound if it is not yet.
+    /// The extent is that of the n-th symbol of the function. An unbound symbol is bound to it.
     Symbol(u32),
 }
 
@@ -58,11 +58,11 @@ pub enum DimCheck {
 pub struct FuncPlan {
     /// The name.
     pub name: Name,
-    /// Where it was written.
+    /// The source location.
     pub loc: Loc,
     /// The parameters.
     pub params: Vec<Def>,
-    /// For each parameter, whether the function, or one that it calls, stores to it.
+    /// For each parameter, whether the function or one of its callees stores to it.
     pub changed: Vec<bool>,
     /// The result types.
     pub results: Vec<Type>,
@@ -70,82 +70,83 @@ pub struct FuncPlan {
     pub symbols: Vec<Name>,
     /// The number of slots.
     pub slots: u32,
-    /// Slots that hold constants.
+    /// The slots of constants.
     pub constants: Vec<(Slot, Scalar)>,
-    /// In order; the function begins at the first.
+    /// The steps. The function begins at the first one.
     pub steps: Vec<Step>,
 }
 
-/// A step: what is done with what, and what dies then.
+/// A step: an operation, its operands and results, and the slots that die with it.
 #[derive(Debug)]
 pub struct Step {
-    /// What is done.
+    /// The operation.
     pub kind: StepKind,
-    /// The op that it comes from.
+    /// The op of the instruction.
     pub op: Op,
-    /// The instruction that it comes from.
+    /// The instruction.
     pub inst: Inst,
     /// The operands.
     pub args: Slots,
-    /// What it defines.
+    /// The values that it defines.
     pub defs: SmallVec<[Def; 1]>,
-    /// Slots emptied after it.
+    /// The slots to empty after it.
     pub free: Slots,
 }
 
-/// What a step does.
+/// The operation of a step.
 #[derive(Debug)]
 pub enum StepKind {
     /// Computes scalars from scalars.
     Scalar(ScalarStep),
     /// Runs a kernel.
     Kernel(Box<KernelStep>),
-    /// Reads the operand in another way, or copies it where no strides lead to its elements so.
+    /// A view of the operand, or a copy if no strides describe it.
     View(ViewOp),
-    /// Reads an element, or a view of the axes that are left.
+    /// Reads an element, or a view of the remaining axes.
     GetItem,
     /// The extent of this axis.
     Dim(usize),
     /// This component of an array of a storage style.
     Component(usize),
-    /// The array of a storage style that has these components.
+    /// Assembles an array of a storage style from components.
     Assemble(Assemble),
-    /// The elements that the op has.
+    /// Defines an array constant.
     Constant(Array),
-    /// Replaces a part of the first operand, or of a copy of it.
+    /// Replaces a part of the first operand, in place or in a copy.
     Update(Update),
-    /// Puts operands together.
+    /// Concatenates or stacks operands.
     Join(Join),
-    /// Reads at places that operands name.
+    /// Gathers elements at positions that operands give.
     Pick(Pick),
     /// Runs a loop program.
     Program(Box<ProgramStep>),
-    /// Computes whole values by the op's reference meaning.
+    /// Evaluates the op's reference meaning.
     Array(ArrayEval),
-    /// Writes the second operand into the first; holds the parameter that this is, if it is one.
+    /// Stores the second operand to the first, with the number of the parameter that the first is, if it is
+    /// one.
     Store(Option<u32>),
-    /// Nothing but the end of lives.
+    /// Only empties slots.
     Free,
     /// Calls a function of the plan.
     Call(Box<CallStep>),
     /// Prints a line that begins with this label.
     Print(Option<String>),
-    /// Goes on elsewhere.
+    /// Branches unconditionally.
     Jump(Box<Edge>),
-    /// Goes on at one of two places.
+    /// Branches by a condition.
     BrIf(Box<[Edge; 2]>),
-    /// Goes on where the case is, else at the last edge.
+    /// Branches to the edge of a case, or to the last edge.
     Switch(Box<[i64]>, Box<[Edge]>),
-    /// Ends the function with results; for each operand, whether it dies.
+    /// Returns from the function with results.
     Ret(Box<[Return]>),
-    /// Ends the program with an error of this kind and message.
+    /// Raises an error of this kind and message.
     Raise(Box<(String, String)>),
 }
 
 /// An elementwise op on scalars.
 #[derive(Debug)]
 pub struct ScalarStep {
-    /// Computes it.
+    /// The function of the op.
     pub scalar: ScalarFn,
     /// The op's attributes.
     pub attrs: Attrs,
@@ -153,60 +154,61 @@ pub struct ScalarStep {
     pub ins: SmallVec<[DType; 3]>,
 }
 
-/// A kernel, and what is done where its operands don't fit it.
+/// A kernel, and the alternatives for operands that do not fit it.
 #[derive(Debug)]
 pub struct KernelStep {
     /// The kernel.
     pub launch: Launch,
     /// For each result, its position among the function's results if the block ends by returning it.
     pub exits: SmallVec<[Option<u32>; 1]>,
-    /// Operands and axes of them whose extents have to be equal, though nothing says that they are.
+    /// Pairs of operands' axes whose extents have to be equal, which the types do not ensure.
     pub equal: SmallVec<[[(usize, usize); 2]; 1]>,
-    /// Results are laid out row by row.
+    /// Whether new results are row-major.
     pub row_major: bool,
     /// The loop program for calls whose operands do not fit the kernel, and for large contractions.
     pub program: LoopProgram,
-    /// True for a contraction: calls with many points run the loop program.
+    /// Whether this is a contraction; calls with many points then run the loop program.
     pub contracts: bool,
-    /// The meaning of the step, which finds the error of operands that break a rule.
+    /// The reference meaning of the step, which reports the error of invalid operands.
     pub meaning: Meaning,
 }
 
 impl KernelStep {
-    /// True if a call with this many points runs the loop program.
+    /// Whether a call with this number of points runs the loop program.
     pub fn runs_program(&self, points: u64) -> bool {
         self.contracts && is_worth_a_program(points)
     }
 }
 
-/// What a step with a kernel means.
+/// The reference meaning of a step with a kernel.
 #[derive(Clone, Copy, Debug)]
 pub enum Meaning {
-    /// It computes whole values.
+    /// Computes whole values.
     Array(ArrayEval),
-    /// It writes the second operand into the first; holds the parameter that this is, if it is one.
+    /// Stores the second operand to the first, with the number of the parameter that the first is, if it is
+    /// one.
     Store(Option<u32>),
-    /// It computes a whole value, which is stored, and which nobody else reads.
+    /// Computes a value whose only use is a store.
     Assign(ArrayEval, Destination),
-    /// It computes bools, which this instruction packs, and which nobody else reads.
+    /// Computes bools whose only use is this instruction, which packs them.
     Packed(ArrayEval, Inst),
 }
 
-/// Where a value is stored.
+/// The destination of a store.
 #[derive(Clone, Copy, Debug)]
 pub struct Destination {
     /// The array's slot.
     pub slot: Slot,
-    /// The parameter that it is, if it is one.
+    /// The number of the parameter that it is, if it is one.
     pub param: Option<u32>,
 }
 
-/// How a step computes whole values.
+/// The way to evaluate whole values.
 #[derive(Clone, Copy, Debug)]
 pub enum ArrayEval {
-    /// By the op's own meaning.
+    /// By the op's reference meaning.
     Op,
-    /// By a function of scalars of the plan, element by element.
+    /// By a scalar function of the plan, element by element.
     Ufunc(usize),
 }
 
@@ -215,58 +217,58 @@ pub enum ArrayEval {
 pub struct CallStep {
     /// The number of the function in the plan.
     pub callee: usize,
-    /// For each argument, what happens with it.
+    /// The arguments.
     pub args: Vec<CallArg>,
 }
 
 /// An argument of a call.
 #[derive(Clone, Copy, Debug)]
 pub struct CallArg {
-    /// The value is not needed any more by the caller, or comes back.
+    /// The callee takes the value: the caller does not need it any more, or gets it back.
     pub take: bool,
-    /// The callee may store to it, so it comes back.
+    /// The callee may store to it, so the caller gets it back.
     pub back: bool,
-    /// It is a parameter of the caller.
+    /// The number of the caller's parameter that it is, if it is one.
     pub param: Option<u32>,
     /// Another argument is the same value.
     pub shared: bool,
 }
 
-/// A result on its way out.
+/// A returned value.
 #[derive(Debug)]
 pub struct Return {
-    /// The value is not needed any more where it was.
+    /// Whether the value is moved out of its slot.
     pub take: bool,
     /// The result's dims.
     pub dims: SmallVec<[DimCheck; 4]>,
 }
 
-/// A way from a block to another.
+/// An edge from a block to another one.
 #[derive(Debug)]
 pub struct Edge {
-    /// The number of the step to go on with.
+    /// The number of the step at which the target block begins.
     pub to: usize,
-    /// Values for the parameters there, done in this order.
+    /// The moves of block arguments, in this order.
     pub moves: Vec<Move>,
-    /// Checks of parameters whose dims the moved values may not have.
+    /// Checks of block parameters whose dims the arguments' types do not ensure.
     pub checks: Vec<Def>,
-    /// Slots emptied on this way.
+    /// The slots to empty on this edge.
     pub free: Slots,
 }
 
-/// Brings a value from a slot to another.
+/// A move of a value from a slot to another one.
 #[derive(Clone, Copy, Debug)]
 pub struct Move {
-    /// From here.
+    /// The source.
     pub from: Slot,
-    /// To there.
+    /// The destination.
     pub to: Slot,
-    /// True if the value is not needed any more where it was.
+    /// Whether the value is moved, and not copied.
     pub take: bool,
 }
 
 impl ScalarStep {
-    /// What the step defines, of the dtypes that it should be; `read` gives what slots hold.
+    /// Computes the results, and checks their dtypes. `read` returns the content of a slot.
     #[inline]
     pub(super) fn compute(
         &self,
@@ -302,7 +304,7 @@ impl std::fmt::Debug for Slot {
 }
 
 impl Step {
-    /// The ways that a branch may take.
+    /// The edges of a branch.
     pub fn edges(&self) -> &[Edge] {
         match &self.kind {
             StepKind::Jump(edge) => std::slice::from_ref(&**edge),

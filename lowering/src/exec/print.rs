@@ -1,4 +1,4 @@
-//! Plans as text, for people.
+//! Prints plans as text.
 
 use super::plan::{ArrayEval, Edge, FuncPlan, Meaning, Plan, Slot, Step, StepKind};
 use rewright_ir::Traits;

@@ -1,7 +1,7 @@
-//! Views, and the reshapes that have to copy.
+//! View steps, and reshapes that need a copy.
 //!
-//! A reshape keeps the row-major order of elements. Where strides lead to them in that order, it is a view;
-//! else the elements are copied once, in one pass, to where the result is wanted.
+//! A reshape keeps the row-major order of elements. If strides describe that order, it is a view. Otherwise
+//! the elements are copied once, directly to the destination of the result.
 
 use super::by_reference::Why;
 use super::machine::{Activation, Machine};
@@ -11,14 +11,14 @@ use super::view::{Reshape, ViewOp};
 use rewright_ir::{EvalError, Scalar};
 use smallvec::SmallVec;
 
-/// The strides of extents `new` that lead to the elements of extents `old` in row-major order; `None` if
-/// there are none, so that elements must be copied. Both have the same number of elements, of `size` bytes.
+/// The strides for the extents `new` of an array with extents `old`, in row-major order; `None` if there are
+/// none, so that elements must be copied. Both have the same number of elements, of `size` bytes.
 pub fn regrouped(old: &[usize], strides: &[isize], new: &[usize], size: usize) -> Option<Strides> {
     if new.contains(&0) {
         return Some(row_major(new, size));
     }
-    // Axes along which elements are evenly spaced as one, the outermost first: their elements, and the
-    // distance between them.
+    // Collapses adjacent axes whose elements are evenly spaced, the outermost first: the extent and the
+    // stride of each collapsed axis.
     let mut runs: SmallVec<[(usize, isize); 4]> = SmallVec::new();
     for (&extent, &stride) in old.iter().zip(strides).filter(|(extent, _)| **extent > 1) {
         match runs.last_mut() {
@@ -43,7 +43,7 @@ pub fn regrouped(old: &[usize], strides: &[isize], new: &[usize], size: usize) -
 }
 
 impl Machine<'_> {
-    /// Reads an operand in another way, without copying its elements where that can be done.
+    /// Views an operand, and copies its elements only if no strides describe the result.
     pub(super) fn view(&self, act: &mut Activation<'_, '_>, step: &Step, view: &ViewOp) -> Result<(), EvalError> {
         let [def] = &step.defs[..] else { return Err(EvalError::shape("has one result")) };
         let one;
@@ -67,10 +67,10 @@ impl Machine<'_> {
         }
     }
 
-    /// The array of rank 0 that has a scalar.
+    /// An array of rank 0 with the scalar as its element.
     fn of_rank_0(&self, act: &Activation<'_, '_>, scalar: Scalar) -> Result<Held, EvalError> {
         let fresh = self.fresh(act, None, scalar.dtype(), Shape::new())?;
-        // SAFETY: the room is that of one element of this dtype, which is written.
+        // SAFETY: the memory is that of one element of this dtype, which is written.
         unsafe {
             fill_elements(scalar, scalar.dtype(), &[], &fresh.target);
             Ok(fresh.into_held())
@@ -94,12 +94,12 @@ impl Machine<'_> {
         let mut fresh = self.fresh(act, reshape.exit, place.dtype, shape.clone())?;
         let mut to = regrouped(&shape, &fresh.target.strides, place.shape, size);
         if to.is_none() {
-            // The caller's buffer has gaps in the midst of the operand's axes.
+            // The strides of the caller's buffer do not allow to collapse its axes to those of the operand.
             fresh = self.fresh(act, None, place.dtype, shape)?;
             to = Some(row_major(place.shape, size));
         }
-        // SAFETY: the operand is held; the room is that of an array of as many elements of its dtype, apart
-        // from it, and the strides lead to each once.
+        // SAFETY: the operand is held. The memory is that of an array of the same number of elements and the
+        // same dtype, which does not alias the operand, and the strides lead to each element once.
         unsafe {
             copy_elements(&place, fresh.target.pointer, &to.unwrap_or_default());
             Ok(Some(fresh.into_held()))

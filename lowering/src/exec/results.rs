@@ -1,4 +1,4 @@
-//! What a call gives.
+//! The results of a call.
 
 use super::buffers::RawBuffer;
 use super::kept::Kept;
@@ -9,30 +9,31 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The results of a call: a slice of values, which are the caller's.
+/// The results of a call: a slice of values that the caller owns.
 ///
-/// When they are dropped, on whatever thread, the memory of those arrays that nobody else has a share in is kept by the executable for
-/// what later calls make, up to [`Options::kept_bytes`](super::Options::kept_bytes); eight small ones, of up to 16 KiB, by the thread. Values that are taken out of it, by
-/// [`into_vec`](Results::into_vec) or a loop over it, are arrays like any others, whose memory goes back to the allocator, unless it is given to
-/// [`Executable::recycle`](super::Executable::recycle). Results may outlive their executable.
+/// When they are dropped, on any thread, the memory of unshared arrays is kept for later calls: by the
+/// executable, up to [`Options::kept_bytes`](super::Options::kept_bytes), or for small results, of up to 16
+/// KiB, by the thread, which keeps eight of them. [`into_vec`](Results::into_vec) and loops by value take
+/// the values out. Their memory then goes back to the allocator, unless
+/// [`Executable::recycle`](super::Executable::recycle) gets it. Results may outlive their executable.
 pub struct Results {
     values: SmallVec<[Datum; 1]>,
     home: Home,
 }
 
-/// Who keeps the memory of results.
+/// The owner of the memory of dropped results.
 #[derive(Clone)]
 pub enum Home {
-    /// Nobody.
+    /// The allocator.
     Nowhere,
     /// The thread that drops them.
     Thread,
-    /// The executable. If they are `whole`, the block of each array was made for an array of its size.
+    /// The executable. If they are `whole`, the block of each array was allocated for an array of its size.
     Executable { kept: Arc<Kept>, whole: bool },
 }
 
 impl Home {
-    /// Keeps the memory of an array; `made` says that the call has made it.
+    /// Keeps the memory of an array. `made` tells whether the call allocated it.
     fn keep(&self, array: Array, made: bool) {
         match self {
             Home::Nowhere => {}
@@ -47,7 +48,7 @@ impl Home {
 }
 
 impl Results {
-    /// Values, and who keeps their memory when they are dropped.
+    /// Results with an owner of their memory after the drop.
     #[inline]
     pub(super) fn new(values: SmallVec<[Datum; 1]>, home: Home) -> Results {
         Results { values, home }
@@ -68,7 +69,7 @@ impl Drop for Results {
             match value {
                 Datum::Scalar(_) => {}
                 Datum::Array(array) => self.home.keep(array, true),
-                // Components may be those of arguments.
+                // The components may be those of arguments.
                 Datum::Styled(styled) => {
                     let styled = match self.home {
                         Home::Thread => match small::keep_whole(styled) {

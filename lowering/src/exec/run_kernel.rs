@@ -1,4 +1,4 @@
-//! Running the steps that have kernels.
+//! Runs steps with kernels.
 
 use super::buffers::RawBuffer;
 use super::by_reference::Why;
@@ -14,7 +14,7 @@ use rewright_ir::{EvalError, Name};
 use smallvec::SmallVec;
 
 impl Machine<'_> {
-    /// Runs a kernel; where the operands don't fit it, the op's reference meaning says why.
+    /// Runs a kernel. If the operands do not fit it, the loop program or the op's reference meaning runs.
     pub(super) fn kernel(
         &self,
         act: &mut Activation<'_, '_>,
@@ -34,13 +34,13 @@ impl Machine<'_> {
         }
     }
 
-    /// True if the extents of these dims of operands are equal.
+    /// Whether the extents of these pairs of operands' axes are equal.
     pub(super) fn are_equal(&self, act: &Activation<'_, '_>, step: &Step, dims: &[[(usize, usize); 2]]) -> bool {
         let extent_of = |(operand, axis): (usize, usize)| self.operand(act, step, operand).shape().get(axis).copied();
         dims.iter().all(|&[one, other]| extent_of(one) == extent_of(other))
     }
 
-    /// What a kernel covers; `None` if something does not fit.
+    /// The extent of a kernel call; `None` if operands do not fit.
     pub(super) fn extent(&self, act: &mut Activation<'_, '_>, step: &Step, kernel: &KernelStep) -> Option<Extent> {
         if !self.are_equal(act, step, &kernel.equal) {
             return None;
@@ -89,25 +89,27 @@ impl Machine<'_> {
                 }
             };
             if let Some(fill) = result.fill {
-                // SAFETY: the target is one of the places that are argued for below.
+                // SAFETY: the target is one of those for which the comment below argues.
                 unsafe { fill_elements(fill, dtype, shape, &target) };
             }
             targets.push(target);
         }
-        // SAFETY: the extent is that of these operands. The targets are new buffers of their results' shapes and dtypes, or the caller's
-        // for such results, which no argument has elements in, and each is the target of only one value of a block that is
-        // then returned; or the one result goes to the place of an operand, or of what it is stored to, which the kernel reads only where it
-        // writes then, if at all, and in which no other operand has elements, for nobody else had a share in it.
+        // SAFETY: the extent is that of these operands. Each target is one of the following:
+        // - a new buffer of the result's shape and dtype;
+        // - the caller's buffer for such a result, which no argument aliases; it is the target of only one
+        //   value of a block, which is then returned;
+        // - the buffer of an operand, or of the destination of the only result. It was not shared, so no
+        //   other operand aliases it, and the kernel reads it, if at all, only where it then writes.
         let ended = unsafe { kernel.launch.run(act.plan, act.frame, step, &extent, &targets, self.how) };
         if ended.is_err() {
-            // An error tells what operands held.
+            // An error message shows the operands, so they return to their slots.
             for room in rooms.drain(..) {
                 if let Room::Operand(heir) = room {
                     act.frame.slots[heir.slot.0 as usize] = Held::Array(heir.array);
                 }
             }
         }
-        // Of an op that is a kernel of its own the operands are told too.
+        // If the op is a kernel by itself, the message shows its operands too.
         ended.map_err(|e| if step.op.is_elementwise() { EvalError { op: None, ..e } } else { e })?;
         self.buffers.borrow_mut().stats.kernels += 1;
         for (((def, result), room), target) in step.defs.iter().zip(&extent.results).zip(rooms).zip(targets) {
@@ -115,10 +117,11 @@ impl Machine<'_> {
             let held = match room {
                 Room::Operand(heir) => Held::Array(heir.array),
                 Room::New(buffer) => {
-                    // SAFETY: the kernel, and what filled it before, have written every element with values of the dtype.
+                    // SAFETY: the kernel, and the fill before it, have written every element with values of
+                    // the dtype.
                     let array = unsafe { buffer.into_array(dtype, &shape, extent.order.as_deref()) };
                     match array.get(&[]) {
-                        // What is applied to scalars only has scalar results.
+                        // An op on scalars has a scalar result.
                         Some(scalar) if def.ty.is_scalar() => {
                             self.buffers.borrow_mut().recycle(array);
                             Held::Scalar(scalar)
@@ -135,8 +138,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Runs a kernel that goes along rows of several axes with copies of those operands whose elements are not evenly spaced; where that is
-    /// not why something does not fit, by the op's reference meaning.
+    /// Retries a kernel that collapses axes of a row, with row-major copies of the operands that are not
+    /// contiguous. If it does not fit then either, the loop program runs.
     fn with_dense_operands(
         &self,
         act: &mut Activation<'_, '_>,
@@ -153,7 +156,7 @@ impl Machine<'_> {
         for &slot in &step.args {
             let held = &act.frame.slots[slot.0 as usize];
             let Some(place) = held.place().filter(|place| !place.is_dense()) else { continue };
-            // The copy is no value of the program: an argument may be larger than what that may make.
+            // The copy is no value of the program: an argument may be larger than the limit on values.
             self.room_for_bytes(place.shape.iter().product::<usize>(), place.dtype.size())?;
             let copy = held.dense(&mut self.buffers.borrow_mut())?;
             lent.push((slot, std::mem::replace(&mut act.frame.slots[slot.0 as usize], Held::Array(copy))));
@@ -178,7 +181,7 @@ impl Machine<'_> {
         done
     }
 
-    /// Runs a kernel that computes what is stored to the first operand.
+    /// Runs a kernel that computes the elements for a store to the first operand.
     pub(super) fn store_kernel(
         &self,
         act: &mut Activation<'_, '_>,
@@ -194,7 +197,7 @@ impl Machine<'_> {
         let (Some(dtype), [result]) = (act.frame.slots[dest.0 as usize].dtype(), &extent.results[..]) else {
             return self.store(act, step, param, Why::WRONG);
         };
-        // Of a value that is stored to itself the slot is empty while it is written.
+        // If a value is stored to itself, its slot would be empty while it is written.
         let whole = *result.shape == *act.frame.slots[dest.0 as usize].shape() && result.fill.is_none();
         if !whole || dest == src {
             return self.store(act, step, param, if whole { TO_ITSELF } else { PART });
@@ -206,12 +209,13 @@ impl Machine<'_> {
         {
             return self.move_to(act, src, Destination { slot: dest, param });
         }
-        // What may fail is not written over what is there: a store is done, or it is not.
+        // A kernel that may fail does not write to the destination: a store happens wholly or not at all.
         let mut old = if kernel.launch.lowered.fallible { Held::Empty } else { self.take(act.frame, dest) };
         let mut buffers = self.buffers.borrow_mut();
         let run = |target| {
-            // SAFETY: the extent is that of these operands, of which the first is not read; the target has the result's dtype and shape,
-            // and is new or in no other slot, so that no operand has elements there.
+            // SAFETY: the extent is that of these operands, and the kernel does not read the first one. The
+            // target has the result's dtype and shape, and is new or in no other slot, so that no operand
+            // aliases it.
             unsafe { kernel.launch.run(act.plan, act.frame, step, &extent, &[target], self.how) }
         };
         // SAFETY: the kernel writes every element of the result.
@@ -228,7 +232,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Why a kernel does not fit the operands that a frame holds.
+    /// The reason for which the operands in a frame do not fit a kernel.
     pub(super) fn why_unfit(&self, act: &Activation<'_, '_>, step: &Step, kernel: &KernelStep) -> Why {
         let (lowered, args) = (&kernel.launch.lowered, operands(act.frame, step));
         let symbols = |name: Name| symbol(act.plan, act.frame, name);
@@ -240,7 +244,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Counts the points of an index space.
+    /// Checks and counts the points of an index space.
     pub(super) fn points(&self, points: u64) -> Result<(), EvalError> {
         if points > self.limits.steps {
             let limit = self.limits.steps;
@@ -249,7 +253,7 @@ impl Machine<'_> {
         self.spend(points)
     }
 
-    /// Counts copies of the arrays that are lent.
+    /// Counts the copies of results that are borrowed views.
     pub(super) fn room_for_copies(&self, values: &[Held]) -> Result<(), EvalError> {
         let lent = values.iter().filter_map(|held| if let Held::Lent(lent) = held { Some(lent) } else { None });
         { lent }.try_for_each(|lent| {
@@ -260,12 +264,12 @@ impl Machine<'_> {
         })
     }
 
-    /// An error if there may not be another array of so many elements.
+    /// An error if there may not be another array of this shape.
     pub(super) fn room(&self, shape: &[usize], size: usize) -> Result<(), EvalError> {
         self.room_for_bytes(self.limits.len(shape)?, size)
     }
 
-    /// An error if so many elements more would be too many bytes.
+    /// An error if an array of this number of elements would exceed the limit of bytes.
     fn room_for_bytes(&self, len: usize, size: usize) -> Result<(), EvalError> {
         if self.bytes.get().saturating_add(len.saturating_mul(size) as u64) > self.limits.bytes {
             return Err(EvalError::limit(format!("live values hold more than {} bytes", self.limits.bytes)));
@@ -274,11 +278,11 @@ impl Machine<'_> {
     }
 }
 
-/// Why a kernel does not run a store whose operands fit it.
+/// The reasons for which a kernel does not run a store although its operands fit.
 const TO_ITSELF: Why = Why::Unfit("a value is stored to itself: leave that out");
 const PART: Why = Why::Unfit("it does not write the whole destination: write `update`s of a part");
 
-/// Why a kernel does not fit operands that break no rule.
+/// The reasons for which valid operands do not fit a kernel.
 const EMPTY: Why = Why::Unfit(
     "an axis that is combined along has no elements, so that each result is where its reduction begins: make it with `full`",
 );
@@ -289,17 +293,17 @@ const BEYOND: Why = Why::Unfit(
     "its kernel can't show that all positions are inside of operands and results, and each result is written once: keep ranges and index maps inside of them",
 );
 
-/// Where a result is written.
+/// The memory of a result.
 enum Room {
-    /// To a buffer of the caller's.
+    /// The caller's buffer.
     Callers,
-    /// Over an operand that dies, or what it is stored to.
+    /// The buffer of an operand that dies, or of the destination of the store.
     Operand(Heir),
-    /// To a buffer.
+    /// A buffer of the pool.
     New(RawBuffer),
 }
 
-/// True if results have the dims that their types promise.
+/// Whether results have the dims of their types.
 fn fit(act: &mut Activation<'_, '_>, defs: &[Def], extent: &Extent) -> bool {
     let mut results = defs.iter().zip(&extent.results);
     results.all(|(def, result)| act.frame.admits(&def.dims, &result.shape, Some(def.value)))

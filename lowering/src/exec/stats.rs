@@ -1,21 +1,23 @@
-//! Counts of what calls did.
+//! Statistics of calls.
 
 use std::ops::AddAssign;
 
-/// What the calls of an executable did, for tests and tuning.
+/// Statistics of an executable's calls, for tests and tuning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Calls of compiled kernels.
     pub kernels: u64,
-    /// Those of them that were run band by band, or part by part, together with others: see [`Options::band_bytes`](super::Options::band_bytes).
+    /// The calls of kernels that ran in bands, or in parts, together with others: see
+    /// [`Options::band_bytes`](super::Options::band_bytes).
     pub banded: u64,
-    /// Steps that ran by the reference meaning of their ops; the arrays that these make are not counted below.
+    /// Steps that ran by the reference meaning of their ops. The arrays that they make are not counted
+    /// below.
     pub reference: u64,
-    /// Buffers for elements got from the allocator, for results and temporaries.
+    /// Buffers that were allocated for results and temporaries.
     pub allocations: u64,
-    /// Their bytes.
+    /// The bytes of these buffers.
     pub bytes: u64,
-    /// Buffers of dead values that were used again instead.
+    /// Buffers of dead values that were reused instead.
     pub reused: u64,
 }
 

@@ -1,11 +1,11 @@
-//! How long steps take.
+//! The times of steps.
 
 use super::plan::Plan;
 use rewright_ir::{Loc, Name, Op};
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// How long one step of a plan took, all calls together. That of a call includes what it calls.
+/// The time of one step of a plan, over all calls. The time of a call step includes its callee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepTime {
     /// The function.
@@ -14,13 +14,13 @@ pub struct StepTime {
     pub step: usize,
     /// The op that the step comes from.
     pub op: Op,
-    /// Where it was written.
+    /// The source location.
     pub loc: Loc,
-    /// How often it ran.
+    /// The number of runs.
     pub runs: u64,
-    /// How long, altogether.
+    /// The total time.
     pub total: Duration,
-    /// How long the fastest run took.
+    /// The time of the fastest run.
     pub least: Duration,
 }
 
@@ -28,7 +28,7 @@ pub struct StepTime {
 pub struct Times(Mutex<Vec<Vec<StepTime>>>);
 
 impl Times {
-    /// Nothing has run yet. `loc` tells where a step was written.
+    /// Times without any run. `loc` returns the source location of a step.
     pub fn new(plan: &Plan, loc: impl Fn(Name, rewright_ir::Inst) -> Loc) -> Self {
         let functions = plan.functions.iter().map(|function| {
             let steps = function.steps.iter().enumerate().map(|(number, step)| StepTime {
@@ -45,7 +45,7 @@ impl Times {
         Times(Mutex::new(functions.collect()))
     }
 
-    /// Takes note of a run.
+    /// Records a run.
     pub fn add(&self, function: usize, step: usize, time: Duration) {
         let mut all = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some(one) = all.get_mut(function).and_then(|steps| steps.get_mut(step)) {
@@ -55,7 +55,7 @@ impl Times {
         }
     }
 
-    /// Those of the steps that ran.
+    /// The times of the steps that ran.
     pub fn all(&self) -> Vec<StepTime> {
         let all = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         all.iter().flatten().filter(|step| step.runs > 0).copied().collect()

@@ -1,4 +1,4 @@
-//! What slots hold, and the memory behind it.
+//! The values in slots, and their memory.
 
 use super::buffers::Buffers;
 use crate::copy::{Axis, copy_strided};
@@ -8,29 +8,29 @@ use std::sync::Arc;
 
 /// Extents.
 pub type Shape = SmallVec<[usize; 4]>;
-/// Distances between elements, in bytes.
+/// Strides, in bytes.
 pub type Strides = SmallVec<[isize; 4]>;
 
 /// The value in a slot.
 #[derive(Clone, Debug, Default)]
 pub enum Held {
-    /// None yet, or none any more.
+    /// Not defined yet, or dead.
     #[default]
     Empty,
     /// A scalar.
     Scalar(Scalar),
-    /// An array with a share in its buffer.
+    /// An array with a reference to its buffer.
     Array(Array),
-    /// Elements in a buffer of the caller's, or of `keep`, at any places.
+    /// A strided view of the caller's memory, or of the buffer of `keep`.
     Lent(Lent),
-    /// An array of a storage style, with shares in its components.
+    /// An array of a storage style, with references to its components.
     Styled(Arc<Styled>),
 }
 
-/// Elements at places of a buffer.
+/// A borrowed strided view of a buffer.
 ///
-/// Whoever makes one sees to it that all elements are valid to read for as long as it is held: they are the caller's for the
-/// duration of the call, or those of `keep`.
+/// All elements must be valid to read for as long as the view lives: the caller lends them for the duration
+/// of the call, or they are those of `keep`.
 #[derive(Clone, Debug)]
 pub struct Lent {
     /// The element type.
@@ -39,13 +39,13 @@ pub struct Lent {
     pub pointer: *const u8,
     /// The extents.
     pub shape: Shape,
-    /// Distances in bytes.
+    /// The strides in bytes.
     pub strides: Strides,
-    /// What keeps the buffer alive; none if it is the caller's.
+    /// The owner of the buffer; none if it is the caller's.
     pub keep: Option<Array>,
 }
 
-/// Where an array's elements are, to read them.
+/// The place of an array's elements, for reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// The element type.
@@ -54,14 +54,14 @@ pub struct Place<'a> {
     pub pointer: *const u8,
     /// The extents.
     pub shape: &'a [usize],
-    /// Distances.
+    /// The strides, in units.
     pub strides: &'a [isize],
-    /// What a distance of 1 is in bytes.
+    /// The bytes of a unit.
     pub unit: isize,
 }
 
 impl Place<'_> {
-    /// True if the elements lie one after the other in row-major order.
+    /// Whether the elements are contiguous in row-major order.
     pub fn is_dense(&self) -> bool {
         let mut dense = row_major(self.shape, self.dtype.size()).into_iter();
         let axes = self.shape.iter().zip(self.strides);
@@ -70,14 +70,14 @@ impl Place<'_> {
 }
 
 impl Held {
-    /// The scalar; an error if it is none.
+    /// The scalar; an error for other values.
     pub fn scalar(&self) -> Result<Scalar, EvalError> {
         match self {
             Held::Scalar(s) => Ok(*s),
             _ => Err(EvalError::shape("wants a scalar")),
         }
     }
-    /// The element type; none of nothing.
+    /// The element type; none if the slot is empty.
     pub fn dtype(&self) -> Option<DType> {
         match self {
             Held::Empty => None,
@@ -87,11 +87,11 @@ impl Held {
             Held::Styled(s) => Some(s.dtype()),
         }
     }
-    /// True for arrays, of storage styles too.
+    /// Whether it is an array, with or without a storage style.
     pub fn is_array(&self) -> bool {
         matches!(self, Held::Array(_) | Held::Lent(_) | Held::Styled(_))
     }
-    /// True if it is of the storage style of a type.
+    /// Whether it has the storage style of a type.
     #[inline]
     pub fn is_of_style(&self, ty: &Type) -> bool {
         match self {
@@ -99,7 +99,7 @@ impl Held {
             _ => ty.style().is_none(),
         }
     }
-    /// The extents; none of scalars.
+    /// The extents; none for scalars.
     pub fn shape(&self) -> &[usize] {
         match self {
             Held::Empty | Held::Scalar(_) => &[],
@@ -108,7 +108,7 @@ impl Held {
             Held::Styled(s) => s.shape(),
         }
     }
-    /// The type with constant dims; none of nothing.
+    /// The type with constant dims; none if the slot is empty.
     pub fn ty(&self) -> Option<Type> {
         let dims = || self.shape().iter().map(|&n| Dim::Const(n as u64)).collect::<Vec<_>>();
         let dtype = self.dtype()?;
@@ -117,7 +117,8 @@ impl Held {
         }
         Some(if self.is_array() { Type::array(dtype, dims()) } else { Type::scalar(dtype) })
     }
-    /// Bytes of the elements of an array that has a share in a buffer; a lent one counts where it was lent.
+    /// The bytes of the elements of an array that holds a reference to its buffer. A borrowed view counts as
+    /// 0.
     pub fn bytes(&self) -> u64 {
         match self {
             Held::Array(a) => (a.len() * a.dtype().size()) as u64,
@@ -125,7 +126,7 @@ impl Held {
             _ => 0,
         }
     }
-    /// Where the elements are; none of scalars and arrays of storage styles.
+    /// The place of the elements; none for scalars and for arrays of storage styles.
     pub fn place(&self) -> Option<Place<'_>> {
         match self {
             Held::Empty | Held::Scalar(_) | Held::Styled(_) => None,
@@ -136,10 +137,10 @@ impl Held {
     /// A copy of an array in row-major order.
     pub fn dense(&self, buffers: &mut Buffers) -> Result<Array, EvalError> {
         let place = self.place().ok_or_else(|| EvalError::value("holds no array"))?;
-        // SAFETY: what is held is valid to read; there is no old buffer.
+        // SAFETY: the held elements are valid to read; there is no old buffer.
         unsafe { overwrite(&mut Held::Empty, &place, buffers) }
     }
-    /// A value of its own: elements that are lent by the caller, or stand in another order, are copied.
+    /// An owned value: the elements of a borrowed view are copied.
     pub fn to_datum(&self, buffers: &mut Buffers) -> Result<Datum, EvalError> {
         match self {
             Held::Empty => Err(EvalError::value("holds no value")),
@@ -149,14 +150,14 @@ impl Held {
             Held::Styled(s) => Ok(Datum::Styled(Arc::clone(s))),
         }
     }
-    /// The same, without a new share where there is one already.
+    /// As [`to_datum`](Held::to_datum), without another reference to an array.
     pub fn into_datum(self, buffers: &mut Buffers) -> Result<Datum, EvalError> {
         match self {
             Held::Array(a) => Ok(Datum::Array(a)),
             other => other.to_datum(buffers),
         }
     }
-    /// Ends its life: the memory goes to `buffers`, if nobody else holds it.
+    /// Ends its life: its memory goes to `buffers`, unless it is shared.
     pub fn recycle(self, buffers: &mut Buffers) {
         match self {
             Held::Array(array) | Held::Lent(Lent { keep: Some(array), .. }) => buffers.recycle(array),
@@ -175,7 +176,7 @@ impl From<Datum> for Held {
     }
 }
 
-/// Where an array's elements are.
+/// The place of an array's elements.
 pub fn array_place(array: &Array) -> Place<'_> {
     with_array!(array, |a| Place {
         dtype: array.dtype(),
@@ -186,7 +187,7 @@ pub fn array_place(array: &Array) -> Place<'_> {
     })
 }
 
-/// Where the elements of a caller's view are.
+/// The place of the elements of a caller's view.
 pub fn view_place<'a>(view: &'a View<'_>) -> Place<'a> {
     macro_rules! place {
         ($($variant:ident)*) => {
@@ -205,7 +206,7 @@ pub fn view_place<'a>(view: &'a View<'_>) -> Place<'a> {
 }
 
 impl Lent {
-    /// Elements at a place that are the caller's. It must not outlive them.
+    /// A view of the caller's elements. It must not outlive them.
     pub fn at(place: &Place<'_>) -> Lent {
         Lent {
             dtype: place.dtype,
@@ -216,25 +217,25 @@ impl Lent {
         }
     }
 
-    /// Where the elements are.
+    /// The place of the elements.
     pub fn place(&self) -> Place<'_> {
         Place { dtype: self.dtype, pointer: self.pointer, shape: &self.shape, strides: &self.strides, unit: 1 }
     }
 
     /// A copy in row-major order.
     pub fn to_array(&self, buffers: &mut Buffers) -> Result<Array, EvalError> {
-        // SAFETY: the elements are valid to read by the promise of `Lent`; there is no old buffer.
+        // SAFETY: the elements are valid to read by the invariant of `Lent`; there is no old buffer.
         unsafe { overwrite(&mut Held::Empty, &self.place(), buffers) }
     }
 }
 
-/// Where a result is written.
+/// The destination of a result.
 pub struct Target {
     /// The first element.
     pub pointer: *mut u8,
-    /// Distances in bytes.
+    /// The strides in bytes.
     pub strides: Strides,
-    /// True if it was written to before, so that its pages are there.
+    /// Whether it was written before, so that its pages are mapped.
     pub used: bool,
 }
 
@@ -249,10 +250,11 @@ pub fn row_major(shape: &[usize], size: usize) -> Strides {
     strides
 }
 
-/// Copies all elements of `from` to where `strides` (in bytes) say, from `to` on.
+/// Copies all elements of `from` to the address `to` with these strides (in bytes).
 ///
 /// # Safety
-/// Every element of `from` is valid to read, every place written to is valid to write, and the two don't overlap.
+/// Every element of `from` is valid to read, every destination is valid to write, and the two do not
+/// overlap.
 pub unsafe fn copy_elements(from: &Place<'_>, to: *mut u8, strides: &[isize]) {
     let axes = from.shape.iter().zip(from.strides).zip(strides);
     let axes = axes.map(|((&extent, &step), &target)| Axis { extent, source: step * from.unit, target });
@@ -263,17 +265,19 @@ pub unsafe fn copy_elements(from: &Place<'_>, to: *mut u8, strides: &[isize]) {
 /// Writes a scalar to all elements of a target.
 ///
 /// # Safety
-/// The target has a place, valid to write, for each element of an array of this shape and dtype.
+/// The target is valid to write for each element of an array of this shape and dtype.
 pub unsafe fn fill_elements(scalar: Scalar, dtype: DType, shape: &[usize], to: &Target) {
     with_dtype!(dtype, T => if let Some(x) = T::from_scalar(scalar) {
         let strides = Strides::from_elem(0, shape.len());
         let from = Place { dtype, pointer: std::ptr::from_ref(&x).cast(), shape, strides: &strides, unit: 0 };
-        // SAFETY: every element of `from` is `x`; the target is as the caller promises, and `x` is not in it.
+        // SAFETY: every element of `from` is `x`. The target is as the caller promises, and `x` is not in
+        // it.
         unsafe { copy_elements(&from, to.pointer, &to.strides) };
     });
 }
 
-/// Lets `write` write over elements of an array, if nobody else holds it; else gives it back as an error.
+/// Lets `write` overwrite the elements of an array, if it is not shared; otherwise returns the array as an
+/// error.
 pub fn in_place(array: Array, write: impl FnOnce(Target)) -> Result<Array, Array> {
     let size = array.dtype().size() as isize;
     with_array!(array, |a| match a.try_into_owned_nocopy() {
@@ -286,11 +290,12 @@ pub fn in_place(array: Array, write: impl FnOnce(Target)) -> Result<Array, Array
     })
 }
 
-/// An array of a dtype and shape whose elements `write` has written: in the buffer of `old`, if that is such an array and nobody
-/// else can see it, else in a new one. After an error `old` is still there.
+/// An array of a dtype and shape whose elements `write` writes: in the buffer of `old` if that is an
+/// unshared array of this dtype and shape, otherwise in a new one. After an error `old` is unchanged but for
+/// the elements that `write` wrote.
 ///
 /// # Safety
-/// Where it succeeds, `write` has written a valid value at every place of the target.
+/// If `write` succeeds, it has written a valid value at every place of the target.
 pub unsafe fn write_over(
     old: &mut Held,
     dtype: DType,
@@ -315,18 +320,19 @@ pub unsafe fn write_over(
     let buffer = buffers.get(dtype, shape)?;
     let target = Target { pointer: buffer.pointer(), strides: row_major(shape, dtype.size()), used: buffer.is_used() };
     write.take().map_or(Ok(()), |write| write(target))?;
-    // SAFETY: all elements were just written, by the caller's promise.
+    // SAFETY: `write` has written all elements, by the caller's promise.
     Ok(unsafe { buffer.into_array(dtype, shape, None) })
 }
 
-/// An array with the elements of `from`: in the buffer of `old`, if that has the same dtype and shape and nobody else can see it,
-/// else in a new one.
+/// A copy of the elements of `from`: in the buffer of `old` if that is an unshared array of the same dtype
+/// and shape, otherwise in a new one.
 ///
 /// # Safety
-/// Every element of `from` is valid to read, and none is in the buffer of `old` if `old` alone has a share in that.
+/// Every element of `from` is valid to read. If the buffer of `old` is unshared, `from` does not alias it.
 pub unsafe fn overwrite(old: &mut Held, from: &Place<'_>, buffers: &mut Buffers) -> Result<Array, EvalError> {
     let copy = |target: Target| {
-        // SAFETY: `from` is valid to read, and apart from the target, by the caller's promise; both have the same shape and dtype.
+        // SAFETY: `from` is valid to read, and does not alias the target, by the caller's promise. Both have
+        // the same shape and dtype.
         unsafe { copy_elements(from, target.pointer, &target.strides) };
         Ok(())
     };

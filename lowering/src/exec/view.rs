@@ -1,7 +1,7 @@
-//! View ops: the same buffer, read in another way.
+//! View ops: the same buffer with another offset, shape and strides.
 //!
-//! A reshape of elements that no strides lead to in the new order is a copy (`reshape.rs`). A view that is wrong is left to the op's
-//! reference meaning, which says why.
+//! A reshape that no strides describe is a copy (`reshape.rs`). For an invalid view, the op's reference
+//! meaning reports the error.
 
 use super::frame::Frame;
 use super::plan::DimCheck;
@@ -11,22 +11,22 @@ use rewright_ir::ops::view;
 use rewright_ir::{Attrs, Op, Scalar, SliceSpec, Type};
 use smallvec::SmallVec;
 
-/// What a view op does to places.
+/// A view op with resolved attributes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ViewOp {
-    /// For each axis of the result, the operand's.
+    /// For each axis of the result, the axis of the operand.
     Transpose(SmallVec<[usize; 4]>),
-    /// Positions of the leading axes.
+    /// The bounds and steps of the leading axes.
     Slice(SmallVec<[SliceSpec; 2]>),
-    /// Axes whose order is reversed.
+    /// The axes whose order is reversed.
     Flip(SmallVec<[usize; 4]>),
-    /// Axes of extent 1 put in, by their places in the result.
+    /// The new axes of extent 1, by their positions in the result.
     Expand(SmallVec<[usize; 4]>),
-    /// Axes of extent 1 dropped.
+    /// The axes of extent 1 that are dropped.
     Squeeze(SmallVec<[usize; 4]>),
-    /// The elements on a diagonal of two axes, along a last axis.
+    /// The elements on a diagonal of two axes, as a last axis.
     Diagonal(i64, usize, usize),
-    /// For each axis of the operand, the result's; and the result's dims.
+    /// For each axis of the operand, the axis of the result; and the dims of the result.
     Broadcast(SmallVec<[usize; 4]>, SmallVec<[DimCheck; 4]>),
     /// The same elements in row-major order, with other extents.
     Reshape(Reshape),
@@ -46,7 +46,7 @@ pub struct Reshape {
 }
 
 impl Reshape {
-    /// The extents of the result for so many elements; `None` if there are none, which the op itself tells.
+    /// The extents of the result for `len` elements; `None` if there are none, which the op reports.
     pub fn shape(&self, len: usize, dims: &[DimCheck], frame: &Frame) -> Option<Shape> {
         let mut found = extents(dims, frame);
         let rest = found.iter().flatten().try_fold(1usize, |all, &n| all.checked_mul(n));
@@ -54,21 +54,22 @@ impl Reshape {
             *open = rest.and_then(|rest| len.checked_div(rest));
         }
         let shape = found.into_iter().collect::<Option<Shape>>()?;
-        // Beside an extent of 0 any other would do, whatever the type says.
+        // If another extent is 0, the open extent is not determined, even if a type fixes it.
         let others = |open: usize| shape.iter().enumerate().any(|(axis, &extent)| axis != open && extent == 0);
         let fits = rewright_ir::value::checked_len(&shape)? == len && !self.open.is_some_and(others);
         fits.then_some(shape)
     }
 }
 
-/// Axes that count from the end where they are negative; `None` if one is out of range.
+/// Resolves negative axes, which count from the end; `None` if one is out of range.
 fn axes(list: &[i64], rank: usize) -> Option<SmallVec<[usize; 4]>> {
     let axis = |&at: &i64| usize::try_from(if at < 0 { at + rank as i64 } else { at }).ok().filter(|&a| a < rank);
     list.iter().map(axis).collect()
 }
 
 impl ViewOp {
-    /// What an op does, if it is a view of an array of type `ty`, or of the array of rank 0 that has a scalar of that type. `dims` makes checks of dims.
+    /// The view of an op on a value of type `ty`, if the op is a view. A scalar counts as an array of rank
+    /// 0. `dims` makes checks of dims.
     pub fn of(
         op: Op,
         attrs: &Attrs,
@@ -112,7 +113,7 @@ impl ViewOp {
         }
     }
 
-    /// What the view of `held` is, of the extents that `dims` allow; `None` if it is none.
+    /// The view of `held`, with extents that `dims` allow; `None` if it is not possible.
     pub fn apply(&self, held: &Held, dims: &[DimCheck], frame: &Frame) -> Option<Held> {
         let place = held.place()?;
         if *self == ViewOp::Item {
@@ -122,12 +123,12 @@ impl ViewOp {
             return Some(held.clone());
         }
         let (offset, shape, strides) = self.geometry(&place, dims, frame)?;
-        // Without elements there is no place to go to.
+        // Without elements the offset may be out of bounds.
         let pointer = if shape.contains(&0) { place.pointer } else { place.pointer.wrapping_offset(offset) };
         lend(held, pointer, shape, strides).map(Held::Lent)
     }
 
-    /// Offset, extents and strides, in bytes.
+    /// The offset, extents and strides; offset and strides are in bytes.
     fn geometry(&self, place: &Place<'_>, dims: &[DimCheck], frame: &Frame) -> Option<(isize, Shape, Strides)> {
         let mut shape: Shape = place.shape.into();
         let mut strides: Strides = place.strides.iter().map(|s| s * place.unit).collect();
@@ -210,7 +211,7 @@ impl ViewOp {
     }
 }
 
-/// The extents that dims stand for, where that is known.
+/// The extents of dims, as far as they are known.
 fn extents(dims: &[DimCheck], frame: &Frame) -> SmallVec<[Option<usize>; 4]> {
     let extent = |dim: &DimCheck| match *dim {
         DimCheck::Any => None,
@@ -220,7 +221,8 @@ fn extents(dims: &[DimCheck], frame: &Frame) -> SmallVec<[Option<usize>; 4]> {
     dims.iter().map(extent).collect()
 }
 
-/// Elements of what is held, which is kept alive; the pointer and strides lead to no others.
+/// A view of held elements, which stays valid by `keep`. The pointer and strides lead only to elements of
+/// `held`.
 pub fn lend(held: &Held, pointer: *const u8, shape: Shape, strides: Strides) -> Option<Lent> {
     let keep = match held {
         Held::Array(array) => Some(array.clone()),
@@ -236,7 +238,8 @@ pub fn element(place: &Place<'_>) -> Option<Scalar> {
         return None;
     }
     rewright_ir::with_dtype!(place.dtype, T => {
-        // SAFETY: the place has one element, of this dtype and valid to read; a view of the caller's may lie unaligned.
+        // SAFETY: the place has one element, of this dtype and valid to read. A view of the caller's may be
+        // unaligned.
         Some(rewright_ir::Element::to_scalar(unsafe { place.pointer.cast::<T>().read_unaligned() }))
     })
 }

@@ -1,4 +1,5 @@
-//! One instruction as an array expression, so that code that no rewrite has fused runs on the same code generators.
+//! Wraps one instruction as an array expression, so that instructions that were not fused run on the same
+//! code generators.
 
 use rewright_ir::expr::{
     Affine, Axis, Body, BodyOp, BodyRef, Index, IndexExpr, Mode, Operand, Out, Source, Write, axes_along,
@@ -11,7 +12,8 @@ use rewright_ir::{
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-/// An elementwise op, a ufunc or a constructor as an expression over the instruction's operands; else why not.
+/// An elementwise op, a ufunc or a constructor as an expression over the instruction's operands, or the
+/// reason against it.
 pub fn wrap(module: &Module, func: &Function, data: &InstData) -> Result<ArrayExpr, String> {
     let constructs = [&create::FULL, &create::IOTA, &create::EYE, &create::TRI].into_iter().any(|op| data.op == *op);
     if !(data.op.is_elementwise() || data.op == effects::UFUNC || constructs) {
@@ -33,7 +35,7 @@ pub fn wrap(module: &Module, func: &Function, data: &InstData) -> Result<ArrayEx
     Ok(wrapper.finish(yields, outs, data.loc))
 }
 
-/// The expression that a `store` writes: operand 1, broadcast to the dims of operand 0 and cast to its dtype.
+/// The expression of a `store`: operand 1, broadcast to the dims of operand 0 and cast to its dtype.
 pub fn wrap_store(func: &Function, data: &InstData) -> Result<ArrayExpr, String> {
     let (&[dest, src], loc) = (&data.args[..], data.loc) else { return Err("it has not two operands".into()) };
     let (to, from) = (func.ty(dest), func.ty(src));
@@ -68,7 +70,7 @@ impl Wrapper {
         Ok(Wrapper { dims, axes, operands: Vec::new(), names, known: FxHashMap::default(), body: Body::default() })
     }
 
-    /// What an operand of the instruction is in the body.
+    /// The body's reference to an operand of the instruction.
     fn read(&mut self, func: &Function, data: &InstData, value: Value) -> BodyRef {
         if let Some(scalar) = func.as_const(value) {
             return BodyRef::Const(scalar);
@@ -97,7 +99,7 @@ impl Wrapper {
         read
     }
 
-    /// One result of an op without attributes.
+    /// Applies an op without attributes, and returns its only result.
     fn apply(&mut self, op: &'static OpDef, args: [BodyRef; 2], dtype: DType, loc: Loc) -> BodyRef {
         self.body.push(BodyOp::Op(Op(op), Attrs::new()), args, [dtype], loc)[0]
     }
@@ -121,7 +123,7 @@ impl Wrapper {
         Ok(self.body.cast(one, DType::Bool, to, data.loc))
     }
 
-    /// The body of a function of scalars.
+    /// Inlines the body of a scalar function.
     fn inline(
         &mut self,
         module: &Module,

@@ -17,8 +17,8 @@ use rewright_ir::Name;
 /// A call with fewer points and fewer rows than these gets no schedule: the loops run as they are.
 pub const LEAST_POINTS: u64 = 4096;
 pub const LEAST_ROWS: u64 = 256;
-/// The least number of rows for kernels that pack short rows and read them once. Each of their rows takes a
-/// multiple of the time of a packed row.
+/// Replaces [`LEAST_POINTS`] for kernels that pack short rows which are read once: without packing, such a
+/// row takes many times as long.
 pub const LEAST_TURNED: u64 = 32;
 /// The work of a thread that pays for waking it, in nanoseconds.
 const WAKE_NANOS: f64 = 20_000.0;

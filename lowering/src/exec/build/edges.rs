@@ -1,4 +1,5 @@
-//! How a block ends: what is returned, and what the blocks behind it are given, without a copy of what nobody else has.
+//! Terminators and edges: return values and block arguments move without a copy if no other value shares
+//! their buffers.
 
 use super::FuncPlanner;
 use crate::exec::LowerError;
@@ -8,7 +9,8 @@ use rewright_ir::{Block, Dim, InstData, Type, Value};
 
 impl FuncPlanner<'_, '_> {
     pub(super) fn terminator(&mut self, block: Block, data: &InstData) -> Result<StepKind, LowerError> {
-        // Everything that is alive here: what crosses, and what the terminator uses last.
+        // The values that are live here: those that cross blocks, and those whose last use is the
+        // terminator.
         let mut alive = self.live.all_at_end(block);
         let kept = alive.clone();
         alive.extend(self.dying(block, data.uses()));
@@ -46,7 +48,7 @@ impl FuncPlanner<'_, '_> {
         })
     }
 
-    /// The way to the n-th target. `alive` is all that is alive where the block ends.
+    /// The edge to the n-th target. `alive` are the values that are live at the end of the block.
     fn edge(&mut self, data: &InstData, n: usize, alive: &[Value]) -> Result<Edge, LowerError> {
         let func = self.func;
         let target = &data.targets[n];
@@ -61,7 +63,8 @@ impl FuncPlanner<'_, '_> {
         let mut taken = Vec::new();
         for (i, (&arg, &param)) in target.args.iter().zip(params).enumerate() {
             let ends = alive.contains(&arg) && !self.live.at_begin(target.block, arg);
-            // What a block that branches to itself gives back to the same parameter stays where it is.
+            // If a block branches to itself and passes a parameter to the same parameter, the value stays in
+            // its slot.
             let stays = target.args.iter().zip(params).any(|(&a, &p)| a == arg && p == arg);
             let take = ends && !stays && func.ty(arg).is_array() && !target.args[i + 1..].contains(&arg);
             if take {
@@ -73,7 +76,8 @@ impl FuncPlanner<'_, '_> {
             }
         }
         let ends = |v: &&Value| !self.live.at_begin(target.block, **v) && !taken.contains(*v);
-        // A block that branches to itself may give a parameter a new value, which must not be freed with the old one.
+        // If a block branches to itself, it may pass a new value to a dead parameter. That slot must not be
+        // emptied.
         let free: Slots = alive
             .iter()
             .filter(ends)
@@ -84,7 +88,7 @@ impl FuncPlanner<'_, '_> {
         Ok(Edge { to, moves: self.in_sequence(moves), checks, free })
     }
 
-    /// Moves that happen all at once, as moves one after the other.
+    /// Turns parallel moves into sequential moves.
     fn in_sequence(&mut self, moves: Vec<Move>) -> Vec<Move> {
         let moves: Vec<Move> = moves.into_iter().filter(|m| m.from != m.to).collect();
         let clash = moves.iter().enumerate().any(|(i, m)| moves[i + 1..].iter().any(|later| later.from == m.to));
@@ -104,7 +108,7 @@ impl FuncPlanner<'_, '_> {
     }
 }
 
-/// True if every value of a type is one of another, symbols being the same function's.
+/// Whether every value of a type is one of another type, with the symbols of the same function.
 fn implies(given: &Type, wanted: &Type) -> bool {
     given.dims().iter().zip(wanted.dims()).all(|(g, w)| *w == Dim::Any || g == w)
 }

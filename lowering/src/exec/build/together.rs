@@ -1,4 +1,4 @@
-//! Steps of two instructions: a kernel, and what alone uses its result, a store or what packs its bools.
+//! Steps of two instructions: a kernel, and the only use of its result, which stores it or packs its bools.
 
 use super::FuncPlanner;
 use crate::bools::PacksBools;
@@ -7,12 +7,12 @@ use crate::exec::{Instead, LowerError};
 use rewright_ir::ops::{dim, effects};
 use rewright_ir::{Block, Dim, Eval, Inst, InstData, Traits, Value};
 
-/// The other one is looked for among so many instructions behind it.
+/// The number of following instructions that are searched for the use.
 const NEAR: usize = 16;
 
 impl<'m> FuncPlanner<'_, 'm> {
-    /// True if the first of these instructions may be a kernel whose result is stored soon, as it is, to an array of its dims, and read by nobody else,
-    /// with nothing in between that could fail, or be seen.
+    /// Whether the first of these instructions may be a kernel whose only use is a store, soon and
+    /// unchanged, to an array of the same type. No instruction in between can fail or has a visible effect.
     pub(super) fn is_only_stored(&self, block: Block, insts: &[Inst]) -> bool {
         self.only_user(block, insts).is_some_and(|(result, store)| match store.args[..] {
             [dest, from] if store.op == effects::STORE => {
@@ -23,13 +23,13 @@ impl<'m> FuncPlanner<'_, 'm> {
         })
     }
 
-    /// True if the first of these instructions may be a kernel of bools that are packed soon, and read by nobody else.
+    /// Whether the first of these instructions may be a kernel of bools whose only use packs them soon.
     pub(super) fn is_only_packed(&self, block: Block, insts: &[Inst]) -> bool {
         self.only_user(block, insts).is_some_and(|(result, user)| packs_bools(user) && user.args[..] == [result])
     }
 
-    /// The one result of the first of these instructions, which may be a kernel, and what uses that soon, if nobody else does, with nothing in between
-    /// that could fail, or be seen.
+    /// The only result of the first of these instructions, which may be a kernel, and its only use, if that
+    /// follows soon. No instruction in between can fail or has a visible effect.
     fn only_user(&self, block: Block, insts: &[Inst]) -> Option<(Value, &'m InstData)> {
         let (&first, rest) = insts.split_first()?;
         let data = self.func.inst(first);
@@ -49,7 +49,8 @@ impl<'m> FuncPlanner<'_, 'm> {
         near.next().filter(|user| user.args.contains(&result)).map(|user| (result, user))
     }
 
-    /// A store together with what computes the elements; two steps where that is no kernel.
+    /// Plans a store together with the kernel that computes the elements. Without a kernel there are two
+    /// steps.
     pub(super) fn assign(&mut self, block: Block, maker: Inst, store: Inst) -> Result<(), LowerError> {
         let (data, to) = (self.func.inst(maker), self.func.inst(store));
         let mut dead = self.dying(block, data.args.iter().copied());
@@ -67,7 +68,8 @@ impl<'m> FuncPlanner<'_, 'm> {
         Ok(())
     }
 
-    /// What packs bools together with what computes them; two steps where that is no kernel, or none that can be run so.
+    /// Plans the packing of bools together with the kernel that computes them. Without a suitable kernel
+    /// there are two steps.
     pub(super) fn packed(&mut self, block: Block, maker: Inst, pack: Inst) -> Result<(), LowerError> {
         let (data, to) = (self.func.inst(maker), self.func.inst(pack));
         let dead = self.dying(block, data.args.iter().copied());
@@ -86,13 +88,13 @@ impl<'m> FuncPlanner<'_, 'm> {
         }
         kernel.launch.packed = true;
         kernel.exits = to.results.iter().map(|words| self.exits.get(words).copied()).collect();
-        // The bools have no slot that could be given back.
+        // The bools have no slot to release.
         self.dying(block, to.args.iter().copied());
         self.push_with(block, maker, to.results.iter().copied().collect(), kind, dead);
         Ok(())
     }
 
-    /// A remark if bools of a kernel of this function are packed by themselves.
+    /// Adds a remark if a step of its own packs the bools of a kernel of this function.
     pub(super) fn tell_if_apart(&mut self, data: &InstData) {
         let bools = data.args.first().filter(|_| packs_bools(data));
         let maker = bools.and_then(|&bools| self.func.def_inst(bools)).map(|maker| self.func.inst(maker));
@@ -102,7 +104,7 @@ impl<'m> FuncPlanner<'_, 'm> {
     }
 }
 
-/// True of an instruction that makes words of bools.
+/// Whether an instruction packs bools into words.
 pub(super) fn packs_bools(data: &InstData) -> bool {
     data.op.interface::<PacksBools>().is_some()
 }

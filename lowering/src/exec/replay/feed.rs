@@ -1,4 +1,4 @@
-//! Finding kernels that make an array which the next one combines to one number (`schedule/feed.rs` says how both are run then).
+//! Finds producer kernels whose result the next kernel reduces to one number. `schedule/feed.rs` fuses them.
 
 use super::band::{Candidate, Room, Slab, is_in, uses};
 use super::{Action, Run, Where, launch};
@@ -9,14 +9,15 @@ use crate::schedule::{Feed, LINE, Parts, Passed, Sequence, Threads, Work, part_o
 use rewright_ir::Scalar;
 use smallvec::SmallVec;
 
-/// What is passed at once may take as many bands, each a quarter of the cache.
+/// The scratch memory for passed arrays, in bands. A band is a quarter of the second-level cache.
 const ROOM: u64 = 3;
-/// All arrays together take more bands: in the cache they can as well stay where they are.
+/// The least size of all arrays together, in bands. Smaller arrays stay in the cache anyway.
 const LARGE: u64 = 4;
-/// What is turned is read so many adjacent cache lines at a time, each with elements of several iterations: with fewer of these more reads miss.
+/// The least number of adjacent cache lines that are read of a transposed operand at once. Each line has
+/// elements of several iterations, and with fewer lines more reads miss.
 const TURNED_LINES: u64 = 4;
 
-/// A kernel, and the one that combines what it makes.
+/// A producer kernel, and the reduction of its result.
 #[derive(Debug)]
 pub(super) struct Fed {
     pub maker: Run,
@@ -25,7 +26,8 @@ pub(super) struct Fed {
 }
 
 impl Fed {
-    /// Runs both, with addresses and scalars of a call; no point can fail. `None`, and nothing was done, where one has no kernel.
+    /// Runs both, with the addresses and scalars of a call. No point can fail. Returns `None` before any
+    /// work if one has no kernel.
     ///
     /// # Safety
     /// As [`Band::run`](super::band::Band::run).
@@ -50,13 +52,14 @@ impl Fed {
         let folding = Work::of(fold.kernel(false), &fold.lowered, bound, &fold_pointers, &fold_params);
         let nanos = [&making, &folding].map(|work| work.lowered.nanos(work.bound)).iter().sum();
         let threads = Threads::now(nanos, threads).worth(nanos);
-        // SAFETY: the addresses are the caller's promise, and `find` looked at the loops and at what is passed.
+        // SAFETY: the caller promises the addresses, and `find` checked the loops and the passed arrays.
         unsafe { run_fed(&making, &folding, fold.halves()?, &self.feed, threads) };
         Some(())
     }
 }
 
-/// Puts such kernels together, for bands of so many bytes. What is passed has no room any more.
+/// Fuses such kernels, for bands of this number of bytes. A passed array then needs no room among the
+/// temporaries.
 pub(super) fn find(actions: &mut Vec<Action>, steps: &[Step], temporaries: usize, rooms: &mut [Room], bytes: u64) {
     let mut first = 0;
     while first + 1 < actions.len() {
@@ -69,7 +72,7 @@ pub(super) fn find(actions: &mut Vec<Action>, steps: &[Step], temporaries: usize
     }
 }
 
-/// How the first action feeds the next one, if it does.
+/// The feed of the next action by the first one, if it is possible and profitable.
 fn feed(
     actions: &[Action],
     first: usize,
@@ -100,27 +103,28 @@ fn feed(
     Some(feed)
 }
 
-/// A kernel, and one of a single row.
+/// A producer kernel, and a reduction of a single row.
 struct Pair<'a> {
     maker: &'a Run,
     making: &'a Lowered,
     fold: &'a Run,
     folding: &'a Lowered,
-    /// The points of a part of the long row, and all.
+    /// The points of a part of the long row, and of the whole row.
     part: u64,
     points: u64,
 }
 
-/// The rows that iterations of a loop make.
+/// The rows that the iterations of a loop compute.
 #[derive(Clone, Copy)]
 struct Rows {
-    /// How many they are.
+    /// The number of rows.
     count: u64,
-    /// The points of each.
+    /// The points of each row.
     each: u64,
 }
 
-/// An array that one kernel writes and the other one reads: its numbers there, and the bytes of an element.
+/// An array that the producer writes and the reduction reads: its buffer numbers there, and the bytes of an
+/// element.
 struct Between {
     made: usize,
     used: usize,
@@ -138,7 +142,7 @@ impl<'a> Pair<'a> {
         (!making.fallible).then_some(Pair { maker, making, fold, folding, part, points })
     }
 
-    /// A loop each of whose iterations makes a row of each array, one after the other.
+    /// A loop whose iterations each compute one row of each array, with rows contiguous.
     fn rows(&self, step: &Step) -> Option<(Candidate, Rows)> {
         let mut counts = self.maker.bound.extents.iter().copied();
         counts.find_map(|count| {
@@ -153,7 +157,8 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// How the array that one writes is what the other reads, in the same order; both are in a room that is told.
+    /// The array between the kernels, if the reduction reads the elements in the order in which the producer
+    /// writes them. `is_there` tells whether a place is in the array's room.
     fn between(&self, made: usize, slab: &Slab, is_there: impl Fn(Where) -> bool) -> Option<Between> {
         let only = |run: &Run| {
             let mut there = (0..run.buffers.len()).filter(|&number| is_there(run.buffers[number]));
@@ -167,7 +172,7 @@ impl<'a> Pair<'a> {
         (same && slab.low == begin.offset).then_some(Between { made, used, size })
     }
 
-    /// In parts that are worth it, for bands of so many bytes.
+    /// The feed in profitable parts, for bands of this number of bytes.
     fn feed(&self, candidate: &Candidate, rows: Rows, arrays: &[Between], bytes: u64) -> Option<Feed> {
         let along = candidate.along.0;
         let touched = self.touched(candidate, along);
@@ -187,7 +192,8 @@ impl<'a> Pair<'a> {
         Some(Feed { parts, along, points: rows.each, sequence: self.sequence(along, iterations), passed, scratch })
     }
 
-    /// Parts of the long row that touch what fits in a band, but enough of what is turned, and the most iterations that one lies in.
+    /// Parts whose working set fits in a band, but with enough lines of transposed operands; and the most
+    /// iterations that overlap a part.
     fn parts(&self, rows: Rows, arrays: &[Between], touched: u64, along: usize, bytes: u64) -> Option<(Parts, u64)> {
         let fitting = (bytes / touched.max(1)).checked_mul(rows.each)? / self.part;
         let point: usize = arrays.iter().map(|between| between.size).sum();
@@ -199,11 +205,11 @@ impl<'a> Pair<'a> {
         };
         let parts = (1 << fitting.max(1).ilog2()).max(least.checked_next_power_of_two()?);
         let each = self.part.checked_mul(parts).filter(|&each| each <= self.points / 2)?;
-        // It begins and ends within an iteration.
+        // A part begins and ends inside of an iteration, so two partial ones are added.
         Some((Parts { each }, each / rows.each + 2))
     }
 
-    /// The bytes that an iteration reads and writes, but for what all do.
+    /// The bytes that an iteration reads and writes, without those that all iterations share.
     fn touched(&self, candidate: &Candidate, along: usize) -> u64 {
         let bound = &self.maker.bound;
         let loops = bound.extents.len();
@@ -219,7 +225,7 @@ impl<'a> Pair<'a> {
         bytes.fold(0, u64::saturating_add)
     }
 
-    /// The transformations of a number of iterations of the loop, if an array is transposed.
+    /// The transformations of this number of iterations of the loop, if an operand is transposed.
     fn sequence(&self, along: usize, iterations: u64) -> Sequence {
         let mut bound = self.maker.bound.clone();
         bound.extents[along] = iterations.min(bound.extents[along]);
@@ -237,7 +243,8 @@ mod tests {
 
     const FAST: [Backend; 2] = [Backend::Cranelift, Backend::Auto];
 
-    /// The points of a part of each long row that is fed, and the bytes of other temporaries, of calls after the second.
+    /// The points per part of each fed row, and the bytes of other temporaries, in calls after the second
+    /// one.
     fn fed(f: &Executable) -> Option<(Vec<u64>, usize)> {
         replay(f, |replay| {
             let fed = replay.actions.iter().filter_map(|action| match action {
@@ -248,17 +255,18 @@ mod tests {
         })
     }
 
-    /// A function of these two matrices.
+    /// A function of two matrices.
     fn function(results: &str, body: &str) -> String {
         format!("func @f(%x: f64[m, n], %y: f64[n, m]) -> {results} {{\nentry:\n{body}\n}}")
     }
 
-    /// A reduction of a product with what is turned.
+    /// A reduction of a product with a transposed operand.
     fn reduction(result: &str, of: &str) -> String {
         function(result, &format!("  %0 = transpose %y, perm=[1, 0]\n  %1 = mul %x, %0\n  {of}"))
     }
 
-    /// Calls of shapes and strides that are the same with and without, all of which are fed.
+    /// Checks that fused and unfused calls have equal results for these shapes, and that the fused ones are
+    /// fed.
     fn is_fed(text: &str, backends: &[Backend], shapes: &[(usize, usize)]) {
         for (&backend, &(rows, columns)) in backends.iter().flat_map(|b| shapes.iter().map(move |shape| (b, shape))) {
             let (x, y) = (array(rows, columns), array(columns, rows));
@@ -308,7 +316,7 @@ mod tests {
             );
             is_fed(&function(result, &body), &FAST, &[(1600, 100), (2400, 66), (3, 20_000), (20_808, 7)]);
         }
-        // So few rows of so many bytes find no room.
+        // Three rows of complex elements do not fit in the scratch memory.
         let complex = "  %0 = transpose %y, perm=[1, 0]\n  %1 = complex %x, %0\n  %2 = sum %1\n  ret %2";
         is_fed(&function("c128", complex), &FAST, &[(1600, 100), (2400, 66), (20_808, 7)]);
     }

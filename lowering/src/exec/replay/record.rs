@@ -1,4 +1,4 @@
-//! Finding out how a call goes: the steps are gone through with addresses that are made up.
+//! Records a call for the replay cache: interprets the steps with made-up addresses.
 
 use super::band::{self, Room};
 use super::whole::{Made, Part, Whole, makers};
@@ -17,19 +17,19 @@ use rewright_ir::Scalar;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-/// Goes through the steps with addresses that are made up.
+/// Interprets the steps with made-up addresses.
 pub(super) struct Recorder<'p, 'a> {
     pub plan: &'p FuncPlan,
     pub args: &'p [Arg<'a>],
     how: How,
     pub frame: Frame,
-    /// Arrays of storage styles.
+    /// Arrays of storage styles, by slot.
     pub wholes: FxHashMap<Slot, Whole>,
-    /// What makes components of results.
+    /// The step results that are components of results.
     makers: FxHashSet<(usize, usize)>,
-    /// How many memories are those of arguments, and how many the caller's buffers.
+    /// The number of memories of arguments, and of the caller's buffers.
     given: (usize, usize),
-    /// One a temporary, and the bytes of all.
+    /// The room of each temporary, and the bytes of all.
     rooms: Vec<Room>,
     room: usize,
     temporary_buffers: u64,
@@ -38,7 +38,7 @@ pub(super) struct Recorder<'p, 'a> {
 }
 
 impl<'p, 'a> Recorder<'p, 'a> {
-    /// How a call goes; `None` if it does more than can be done again.
+    /// Records a call; `None` if it does something that can't be replayed.
     pub(super) fn record(plan: &'p FuncPlan, args: &'p [Arg<'a>], outs: &[ViewMut<'_>], how: How) -> Option<Replay> {
         let given = (args.iter().flat_map(Arg::places).count(), outs.len());
         let mut this = Recorder {
@@ -175,7 +175,7 @@ impl<'p, 'a> Recorder<'p, 'a> {
         Some((scalar_args, spans))
     }
 
-    /// True if a storage style's component is a result of this number of a step.
+    /// Whether the n-th result of a step is a component of a result of a storage style.
     pub(super) fn is_made_of(&self, step: usize, nth: usize) -> bool {
         self.makers.contains(&(step, nth))
     }
@@ -185,12 +185,12 @@ impl<'p, 'a> Recorder<'p, 'a> {
         self.actions.push(action);
     }
 
-    /// What a slot holds from here on is only known when it is done.
+    /// Marks a slot whose scalar is known only in the replayed call.
     pub(super) fn hold_scalar(&mut self, def: &Def) {
         self.frame.slots[def.slot.0 as usize] = Held::Scalar(Scalar::zero(def.ty.dtype()));
     }
 
-    /// Views of what is elsewhere are elsewhere too.
+    /// Records a view: its address derives from that of its operand.
     fn view(&mut self, step: &Step, view: &ViewOp) -> Option<()> {
         let (slot, def) = (step.args.first()?, step.defs.first()?);
         let held = &self.frame.slots[slot.0 as usize];
@@ -244,7 +244,7 @@ impl<'p, 'a> Recorder<'p, 'a> {
         };
         let params = launch.lowered.params.iter().map(param).collect::<Option<_>>()?;
         let buffers = pointers.iter().map(|&pointer| Where::of(pointer)).collect::<Option<_>>()?;
-        // What only fills is not worth an action of its own: such calls are decided anew each time.
+        // A step that only fills has no action, so calls with such a step are not replayed.
         (extent.space.points > 0 || fills.is_empty()).then_some(())?;
         if extent.space.points > 0 {
             let way = launch.way(&bound, extent.space.points, self.how);
@@ -264,7 +264,8 @@ impl<'p, 'a> Recorder<'p, 'a> {
         Some(())
     }
 
-    /// Where a result of a kernel goes: to the caller's buffer, a new array if it `stays` when the call ends, or among the temporaries.
+    /// The target of a kernel's result: the caller's buffer, a new array if it `stays` after the call, or a
+    /// temporary.
     pub(super) fn target(
         &mut self,
         (shape, strides, order): (&Shape, Strides, Option<Order>),
@@ -293,13 +294,14 @@ impl<'p, 'a> Recorder<'p, 'a> {
         Some(Target { pointer: at.address()?, strides, used: true })
     }
 
-    /// Which new array begins at a place.
+    /// The number of the new array that begins at an address.
     pub(super) fn new_at(&self, at: Where) -> Option<usize> {
         let (args, outs) = self.given;
         at.memory.checked_sub(args + outs + 1).filter(|&nth| nth < self.new.len())
     }
 
-    /// What is returned: scalars, arrays that are where they are wanted, and those of storage styles, which are made of such.
+    /// The returned values: scalars, arrays at their destination, and arrays of storage styles with such
+    /// components.
     fn results(&self, step: &Step) -> Option<(SmallVec<[Back; 2]>, Vec<Made>)> {
         let mut returned: SmallVec<[usize; 2]> = SmallVec::new();
         let mut made: Vec<Made> = Vec::new();
@@ -326,7 +328,7 @@ impl<'p, 'a> Recorder<'p, 'a> {
             is(&new.shape, &new.strides).then_some(Back::New(nth))
         };
         let back: SmallVec<[Back; 2]> = step.args.iter().enumerate().map(&mut back).collect::<Option<_>>()?;
-        // Each new array is somebody's, and nobody else's.
+        // Each new array belongs to exactly one result.
         let whole = back.iter().filter_map(|back| if let Back::New(nth) = back { Some(*nth) } else { None });
         let part = |part: &Part| if let Part::New(nth) = part { Some(*nth) } else { None };
         let mut new: Vec<usize> = whole.chain(made.iter().flat_map(|made| &made.parts).filter_map(part)).collect();

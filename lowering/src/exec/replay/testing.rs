@@ -1,11 +1,11 @@
-//! What tests of calls that are replayed have in common: functions of two matrices.
+//! Helpers for tests of replayed calls: functions of two matrices.
 
 use super::Replay;
 use crate::exec::{Arg, Executable, Options, Results};
 use ndarray::{Array2, ArrayView2};
 use rewright_ir::text::parse_module;
 
-/// A function by its text.
+/// Compiles the function `f` of a text.
 pub fn compile(text: &str, options: Options) -> Executable {
     let module = parse_module(text, "test").unwrap_or_else(|e| panic!("{}", e.render(false)));
     Executable::compile(&module, "f", options).unwrap()
@@ -15,7 +15,8 @@ pub fn call(f: &Executable, x: ArrayView2<'_, f64>, y: ArrayView2<'_, f64>) -> R
     f.call(&[Arg::from(x), Arg::from(y)]).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Looks at how calls after the second one are done, which were alike; `None` if they are not replayed, as temporaries are too large.
+/// Inspects the recording of calls after the second one, which had equal signatures; `None` if they are not
+/// replayed, since temporaries are too large.
 pub fn replay<T>(f: &Executable, look: impl FnOnce(&Replay) -> T) -> Option<T> {
     let frames = f.inner.pools[0].frames();
     frames[0].again.latest().map(look)

@@ -1,4 +1,5 @@
-//! Arrays of storage styles: the components of arguments are memories of their own, and results are put together of components.
+//! Arrays of storage styles in replayed calls: the components of arguments are memories of their own, and
+//! results are assembled from components.
 
 use super::record::Recorder;
 use super::{New, Where};
@@ -16,7 +17,7 @@ use std::sync::Arc;
 pub(super) struct Whole {
     pub shape: Shape,
     pub components: SmallVec<[Lent; 2]>,
-    /// Its layout; none of an argument.
+    /// Its layout; none for an argument.
     pub layout: Option<Arc<StyledLayout>>,
 }
 
@@ -25,7 +26,8 @@ pub(super) struct Whole {
 pub(super) struct Made {
     layout: Arc<StyledLayout>,
     pub parts: SmallVec<[Part; 2]>,
-    /// All components are small new arrays, so it may be made by writing over one like it that was dropped.
+    /// Whether all components are small new arrays, so that a dropped result with the same layout can be
+    /// overwritten.
     pub all_new: bool,
 }
 
@@ -34,12 +36,12 @@ pub(super) struct Made {
 pub(super) enum Part {
     /// A new array.
     New(usize),
-    /// An argument, or a component of one, in which the result has a share.
+    /// An argument, or a component of one, which the result shares.
     Given { arg: usize, component: usize },
 }
 
 impl Made {
-    /// One like it that was dropped, whose components are to be written over.
+    /// A dropped result with the same layout, whose components are to be overwritten.
     pub fn dropped(&self, new: &[New]) -> Option<Arc<Styled>> {
         let same = |(part, component): (&Part, &Array)| match *part {
             Part::New(nth) => small::is_like(component, new[nth].dtype, &new[nth].shape, &new[nth].strides),
@@ -49,7 +51,8 @@ impl Made {
         if self.all_new { small::take_whole(is_like) } else { None }
     }
 
-    /// The result of a call; `new` gives new arrays. `None` if the style refuses what components hold.
+    /// The result of a call; `new` returns new arrays. `None` if the style refuses the elements of the
+    /// components.
     pub fn cast(&self, args: &[Arg<'_>], mut new: impl FnMut(usize) -> Option<Array>) -> Option<Styled> {
         let part = |part: &Part| match *part {
             Part::New(nth) => new(nth),
@@ -64,13 +67,13 @@ impl Made {
     }
 }
 
-/// The steps, and which of their results, that make components of results.
+/// The steps, and the numbers of their results, that compute components of results.
 pub(super) fn makers(plan: &FuncPlan) -> FxHashSet<(usize, usize)> {
     let mut makers = FxHashSet::default();
     if !plan.steps.iter().any(|step| matches!(step.kind, StepKind::Assemble(_))) {
         return makers;
     }
-    // What goes to results, or to components of them, from where the walk is on.
+    // The slots of results, and of their components, at the current position of the backward walk.
     let (mut results, mut components): (FxHashSet<Slot>, FxHashSet<Slot>) = Default::default();
     for (number, step) in plan.steps.iter().enumerate().rev() {
         if let StepKind::Ret(_) = step.kind {
@@ -92,7 +95,7 @@ pub(super) fn makers(plan: &FuncPlan) -> FxHashSet<(usize, usize)> {
 }
 
 impl Recorder<'_, '_> {
-    /// A component is where it was given.
+    /// Records a component: it is at its place in the argument.
     pub(super) fn component(&mut self, step: &Step, number: usize) -> Option<()> {
         let (slot, def) = (step.args.first()?, step.defs.first()?);
         let component = self.wholes.get(slot)?.components.get(number)?.clone();
@@ -101,7 +104,8 @@ impl Recorder<'_, '_> {
         Some(())
     }
 
-    /// The components of what is put together stay where they are; that they are what the style wants, as far as types say it, is looked at once.
+    /// Records an assembled array: its components stay in place. Whether they fit the style, as far as types
+    /// tell, is checked once.
     pub(super) fn assemble(&mut self, step: &Step, assemble: &Assemble) -> Option<()> {
         let def = step.defs.first()?;
         let layout = assemble.layout(def, &self.frame)?;
@@ -118,7 +122,7 @@ impl Recorder<'_, '_> {
         Some(())
     }
 
-    /// How a result of a storage style is made.
+    /// The parts of a result of a storage style.
     pub(super) fn made(&self, slot: Slot) -> Option<Made> {
         let whole = self.wholes.get(&slot)?;
         let layout = whole.layout.clone()?;
@@ -127,7 +131,7 @@ impl Recorder<'_, '_> {
         Some(Made { layout, parts, all_new })
     }
 
-    /// Whose elements these are, if they are all of them in the same order.
+    /// The new array or argument that has exactly these elements, in the same order.
     fn part(&self, lent: &Lent) -> Option<Part> {
         let at = Where::of(lent.pointer).filter(|at| at.offset == 0)?;
         if let Some(nth) = self.new_at(at) {
