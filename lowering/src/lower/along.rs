@@ -1,20 +1,20 @@
-//! The same expression with its axes in another order, or without those of one point.
+//! Permutes the axes of an expression, or drops axes of one point.
 
 use rewright_ir::ArrayExpr;
 use rewright_ir::expr::{Affine, AxisKind, BodyOp, BodyRef, Combine, IndexExpr};
 use rewright_ir::{Name, Scalar};
 
-/// Where an axis is found.
+/// The new place of an axis.
 #[derive(Clone, Copy)]
 enum Now {
-    /// In this place.
+    /// The axis has this number now.
     At(u32),
-    /// It has this index only.
+    /// The axis is dropped; this is its only index.
     Only(i64),
 }
 
-/// The expression along these axes, in this order. Each other one has one point, at a known index. `None` if an expression is nested in it, or if it
-/// reads or writes where no affine form says.
+/// The expression with these axes, in this order. Each other axis must have one point, at a known index.
+/// `None` if the expression has a nested expression, or if a position is not affine.
 pub fn along(expr: &ArrayExpr, axes: &[u32]) -> Option<ArrayExpr> {
     let now = |axis: u32| match axes.iter().position(|&kept| kept == axis) {
         Some(place) => Some(Now::At(place as u32)),
@@ -49,7 +49,7 @@ pub fn along(expr: &ArrayExpr, axes: &[u32]) -> Option<ArrayExpr> {
     Some(turned)
 }
 
-/// A position where the axes are found so.
+/// A position in terms of the new axes.
 fn moved(position: &IndexExpr, now: &[Now]) -> Option<IndexExpr> {
     let IndexExpr::Affine(form) = position else { return None };
     let mut moved = Affine::constant(0);
@@ -66,7 +66,8 @@ fn moved(position: &IndexExpr, now: &[Now]) -> Option<IndexExpr> {
     Some(IndexExpr::Affine(moved))
 }
 
-/// The axes by these names, in this order, where the kernel along them would come to the same bits: the reduced ones are as they were, and where they were.
+/// The axes of these names, in this order. `None` if the order of the reduced axes changes, since results
+/// would then not be bitwise the same.
 pub fn in_order(expr: &ArrayExpr, names: impl Iterator<Item = Name>) -> Option<Vec<u32>> {
     let number = |name| expr.axes.iter().position(|axis| axis.name == name).map(|axis| axis as u32);
     let order: Vec<u32> = names.map(number).collect::<Option<_>>()?;

@@ -1,4 +1,4 @@
-//! What one call of a kernel needs: extents, shapes of results, strides.
+//! Binds a kernel to a call: extents, shapes of results, strides, and offsets.
 
 use super::{Access, Lowered, Order, Param, Place, Position};
 use crate::kernel::Part;
@@ -9,14 +9,14 @@ use smallvec::SmallVec;
 /// Extents.
 pub type Extents = SmallVec<[usize; 4]>;
 
-/// An array as a call has it. A scalar has neither extents nor strides.
+/// A strided array of a call. A scalar has neither extents nor strides.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Strided<'a> {
     /// The extents.
     pub shape: &'a [usize],
-    /// Distances between elements, one an axis.
+    /// The stride of each axis, in units.
     pub strides: &'a [isize],
-    /// What a distance of 1 is in bytes.
+    /// The bytes of a unit.
     pub unit: isize,
 }
 
@@ -25,7 +25,7 @@ pub struct Strided<'a> {
 pub struct Space {
     /// The first index of each axis.
     pub starts: SmallVec<[i64; 4]>,
-    /// The number of points along each.
+    /// The number of points along each axis.
     pub extents: SmallVec<[u64; 4]>,
     /// The number of all points.
     pub points: u64,
@@ -36,27 +36,27 @@ pub struct Space {
 pub struct ResultShape {
     /// The extents.
     pub shape: Extents,
-    /// What the result must be filled with first, as the kernel does not write every element.
+    /// The value with which the result must be filled first, if the kernel does not write every element.
     pub fill: Option<Scalar>,
 }
 
-/// Loops and addresses of a call.
+/// The loops and addresses of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bound {
-    /// Extents of the loops.
+    /// The extents of the loops.
     pub extents: SmallVec<[u64; 4]>,
     /// The axis of each loop, if they are not in the order of the axes.
     pub order: Option<Order>,
-    /// Bits: the loops that are part of the next one.
+    /// A bit set of the loops that are merged (collapsed) into the next one.
     merged: u64,
-    /// Distance in bytes, buffer by buffer, one an axis.
+    /// The strides in bytes, buffer by buffer, one per loop.
     pub strides: SmallVec<[i64; 16]>,
-    /// For each buffer, the distance in bytes of the element at the first point from the array's first element.
+    /// For each buffer, the byte offset of the element at the first point from the array's first element.
     pub offsets: SmallVec<[isize; 6]>,
 }
 
 impl Bound {
-    /// The axes that a loop goes along, the outermost first; none if it is part of a later one.
+    /// The axes of a loop, the outermost first; none if it is merged into a later one.
     pub fn axes(&self, number: usize) -> impl Iterator<Item = u32> {
         let merged = |number: usize| number < MOST_MERGED && self.merged & 1 << number != 0;
         let first = (0..number).rev().take_while(|&before| merged(before)).last().unwrap_or(number);
@@ -65,17 +65,17 @@ impl Bound {
     }
 }
 
-/// Loops from this one on are not merged with others.
+/// Loops from this number on are not merged.
 const MOST_MERGED: usize = u64::BITS as usize;
 
-/// What symbols are bound to.
+/// The values of symbols.
 type Symbols<'a> = &'a dyn Fn(Name) -> Option<i64>;
 
 impl Lowered {
-    /// The index space for operands of these shapes. `None` if something does not fit.
+    /// The index space for operands of these shapes. `None` if an operand does not fit.
     pub fn space(&self, args: &[Strided<'_>], symbols: Symbols<'_>) -> Option<Space> {
         let space = self.ranges(args, symbols)?;
-        // Whether there is anything where nothing is combined, the reference meaning says.
+        // The reference meaning decides whether a reduction of no elements has a result.
         if self.is_empty_along_rows(&space) {
             return None;
         }
@@ -91,7 +91,7 @@ impl Lowered {
         Some(space)
     }
 
-    /// The ranges of the axes, whatever is read there.
+    /// The ranges of the axes, without checks of the accesses.
     fn ranges(&self, args: &[Strided<'_>], symbols: Symbols<'_>) -> Option<Space> {
         let mut space = Space { points: 1, ..Space::default() };
         for axis in &self.bounds {
@@ -112,12 +112,12 @@ impl Lowered {
         self.reduced.iter().zip(&space.extents).any(|(&reduced, &extent)| reduced && extent == 0)
     }
 
-    /// True if an axis that is combined along has no elements.
+    /// Whether a reduced axis has no elements.
     pub fn has_empty_rows(&self, args: &[Strided<'_>], symbols: Symbols<'_>) -> bool {
         self.ranges(args, symbols).is_some_and(|space| self.is_empty_along_rows(&space))
     }
 
-    /// The shape of a result. `None` if what is written does not fit it.
+    /// The shape of a result. `None` if writes would be out of its bounds.
     pub fn result_shape(&self, result: usize, space: &Space, symbols: Symbols<'_>) -> Option<ResultShape> {
         let map = self.results.get(result)?;
         let (mut shape, mut whole) = (Extents::new(), true);
@@ -152,9 +152,9 @@ impl Lowered {
         }
     }
 
-    /// Loops and addresses for operands that [`space`](Lowered::space) admitted, and results of the shapes that
-    /// [`result_shape`](Lowered::result_shape) gave. Loops are put in the order of memory where any order does, and axes along which all arrays go on evenly are
-    /// merged into one.
+    /// The loops and addresses for operands that [`space`](Lowered::space) admitted, and for results of the
+    /// shapes from [`result_shape`](Lowered::result_shape). Where the order of loops is free, they are
+    /// sorted by strides. Adjacent axes along which all arrays are evenly spaced are merged into one loop.
     pub fn bind(
         &self,
         space: &Space,
@@ -181,12 +181,12 @@ impl Lowered {
         (space.points == 0 || self.is_one_row(&bound)).then_some(bound)
     }
 
-    /// True if the innermost loop is all of a row.
+    /// Whether the innermost loop covers whole rows.
     fn is_one_row(&self, bound: &Bound) -> bool {
         (self.row..bound.extents.len().saturating_sub(1)).all(|axis| bound.extents[axis] == 1)
     }
 
-    /// True if the elements of a row are evenly spaced in every operand, so that one loop goes along it.
+    /// Whether the elements of a row are evenly spaced in every operand, so that one loop covers it.
     pub fn has_even_rows(&self, space: &Space, args: &[Strided<'_>], symbols: Symbols<'_>) -> Option<bool> {
         let axes = space.extents.len();
         if self.row + 1 >= axes || space.points == 0 {
@@ -196,7 +196,7 @@ impl Lowered {
         for access in &self.accesses {
             let first = bound.strides.len();
             bound.strides.extend(std::iter::repeat_n(0, axes));
-            // Results do not go along rows.
+            // Results do not vary along rows.
             if let Place::Arg(n) = access.place {
                 address(access, args.get(n as usize)?, space, &mut bound.strides[first..], symbols)?;
             }
@@ -205,7 +205,8 @@ impl Lowered {
         Some(self.is_one_row(&bound))
     }
 
-    /// Makes inner loops longer, and outer ones of extent 1, where all buffers allow it.
+    /// Merges (collapses) loops: extends inner loops, and sets the extents of outer ones to 1, where all
+    /// buffers allow it.
     fn merge(&self, bound: &mut Bound) {
         let axes = bound.extents.len();
         let Some(mut into) = axes.checked_sub(1) else { return };
@@ -224,10 +225,10 @@ impl Lowered {
         }
     }
 
-    /// True if an axis and a later one, with those between them of extent 1, are one for all buffers.
+    /// Whether an axis can be merged into a later one for all buffers. The loops between them have extent 1.
     fn merges(&self, bound: &Bound, axis: usize, into: usize) -> bool {
         let (outer, inner) = (bound.extents[axis], bound.extents[into]);
-        // Rows stay rows, and the points of a loop inside of one that is reduced independent.
+        // Loops of a row are not merged with others, and parallel loops are not merged with reduced ones.
         let alike = self.reduced[axis] == self.reduced[into] && (axis < self.row) == (into < self.row);
         if self.indexed[axis] || self.indexed[into] || !alike || axis >= MOST_MERGED || !self.may_merge(axis) {
             return false;
@@ -243,7 +244,7 @@ impl Lowered {
         })
     }
 
-    /// The words of the parameters; `scalar` gives the operands that are scalars.
+    /// The words of the parameters; `scalar` returns scalar operands.
     pub fn param_words(&self, space: &Space, scalar: impl Fn(u32) -> Option<Scalar>) -> Option<SmallVec<[u64; 4]>> {
         let word = |param: &Param| match *param {
             Param::Arg(n, Part::Re) => Some(scalar(n)?.bits().0),
@@ -254,12 +255,12 @@ impl Lowered {
     }
 }
 
-/// The extent of a dim; 1 where there is none, as of scalars.
+/// The extent of an axis; 1 if there is no such axis, as for scalars.
 fn extent(args: &[Strided<'_>], arg: u32, dim: usize) -> usize {
     args.get(arg as usize).and_then(|a| a.shape.get(dim)).copied().unwrap_or(1)
 }
 
-/// NumPy's broadcast of extents.
+/// The broadcast of extents, as in NumPy.
 pub(crate) fn broadcast(extents: impl Iterator<Item = usize>) -> Option<i64> {
     let mut all = 1;
     for extent in extents {
@@ -274,7 +275,7 @@ pub(crate) fn broadcast(extents: impl Iterator<Item = usize>) -> Option<i64> {
 }
 
 impl Space {
-    /// True if a position is inside of a dim at all points.
+    /// Whether a position is inside of an axis at all points.
     fn admits(&self, position: &Position, extent: usize, symbols: Symbols<'_>) -> bool {
         match position {
             Position::Only => extent == 1,
@@ -304,7 +305,7 @@ impl Space {
     }
 }
 
-/// Adds up the strides of an access, and gives the offset of its first point, in bytes.
+/// Adds the strides of an access to `strides`, and returns the offset of its first point, in bytes.
 fn address(
     access: &Access,
     array: &Strided<'_>,
@@ -315,7 +316,7 @@ fn address(
     if array.shape.len() != access.positions.len() || array.strides.len() != access.positions.len() {
         return None;
     }
-    // What is beyond 64 bits belongs to axes with one point or none, where it is of no consequence.
+    // Overflow concerns only axes with at most one point, where it has no effect.
     let mut offset = 0i64;
     for (dim, position) in access.positions.iter().enumerate() {
         let step = array.strides[dim].wrapping_mul(array.unit) as i64;

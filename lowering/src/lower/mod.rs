@@ -1,12 +1,12 @@
-//! From expressions to kernels, and to loop programs.
+//! Lowers expressions to kernels and to loop programs.
 //!
-//! [`lower()`] makes the kernel of an [`ArrayExpr`], at its dtypes, for any extents and strides: a perfect loop
-//! nest around the body, whose operands are read at affine positions in bounds, and whose results are indexed
-//! by axes. [`Lowered::space`], [`Lowered::result_shape`] and [`Lowered::bind`] compute the loops and
-//! addresses of one call; they answer `None` if the operands do not fit.
+//! [`lower()`] builds the kernel of an [`ArrayExpr`] for its dtypes, and for any extents and strides. A
+//! kernel is a perfect loop nest around the body. Operands are read at affine positions in bounds, and
+//! results are indexed by axes. [`Lowered::space`], [`Lowered::result_shape`] and [`Lowered::bind`] compute
+//! the loops and addresses of one call. They return `None` if the operands do not fit.
 //!
-//! [`program`] translates all other expressions to loop programs, which also run calls that do not fit a kernel
-//! and large calls of contractions. Small reductions are unrolled before either.
+//! [`program`] translates all other expressions to loop programs. These also run calls that do not fit a
+//! kernel, and large contractions. Small reductions are unrolled before either.
 
 mod along;
 mod bind;
@@ -36,11 +36,11 @@ use rewright_ir::{ArrayExpr, Attrs, DType, Dim, Name, Scalar, Type};
 use smallvec::SmallVec;
 use thiserror::Error;
 
-/// Why an expression has no kernel.
+/// The reason for which an expression has no kernel.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{reason}")]
 pub struct NotLowered {
-    /// The reason; goes on after "it is computed by its reference meaning: ".
+    /// The reason; it completes "it is computed by its reference meaning: ".
     pub reason: String,
 }
 
@@ -50,43 +50,44 @@ impl NotLowered {
     }
 }
 
-/// A kernel, and what its loops, buffers and parameters are.
+/// A kernel, and the meaning of its loops, buffers and parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lowered {
     /// The kernel.
     pub kernel: Kernel,
     /// The bounds of its loops.
     pub bounds: Vec<Bounds>,
-    /// One a buffer.
+    /// The access of each buffer.
     pub accesses: Vec<Access>,
-    /// One a parameter.
+    /// The meaning of each parameter.
     pub params: Vec<Param>,
-    /// What is known of the results.
+    /// The properties of the results.
     pub results: Vec<ResultMap>,
-    /// The loops whose index is used as a value: they can't be merged with others.
+    /// For each loop, whether its index is used as a value; such a loop can't be merged with others.
     pub indexed: Vec<bool>,
-    /// The loops may be in any order.
+    /// Whether any order of the loops is legal.
     pub free_order: bool,
-    /// The loops that results are combined along.
+    /// For each loop, whether it is a reduction loop.
     pub reduced: Vec<bool>,
-    /// The first of the innermost loops that make a row, which a fold combines: all others of them must
-    /// have merged with the last one.
+    /// The first of the innermost loops that make a row, which a fold combines. All of them must have been
+    /// merged into the last one.
     pub row: usize,
-    /// How blocks of rows are joined, if results are combined in memory in an order that has them.
+    /// The join of blocks of rows, for reductions that accumulate in memory in an order with blocks.
     pub block_join: Option<BlockJoin>,
     /// The names of the axes.
     pub names: Vec<Name>,
-    /// The names of buffers: those of operands, and `out.0` for the first result. A buffer may have several.
+    /// The names of buffers: those of operands, and `out.0` for the first result. A buffer may have several
+    /// names.
     pub buffer_names: Vec<(Name, u32)>,
-    /// The loops whose iterations write to different elements.
+    /// For each loop, whether its iterations write disjoint elements.
     pub apart: Vec<bool>,
-    /// A point may fail.
+    /// Whether a point may fail.
     pub fallible: bool,
-    /// About how long one point takes, in nanoseconds.
+    /// An estimate of the time of one point, in nanoseconds.
     pub point_nanos: f64,
-    /// What is computed at a point of a row, if rows may be combined after that.
+    /// The work at a point of a row, if fission of map and reduction is possible.
     pub item_work: Option<ItemWork>,
-    /// What was said by hand of how the loops are run.
+    /// The overrides of a schedule given by hand.
     pub wish: Schedule,
 }
 
@@ -95,13 +96,13 @@ pub struct Lowered {
 pub struct Bounds {
     /// The first index.
     pub lo: SymExpr,
-    /// One past the last; `None` if it follows from operands.
+    /// One past the last index; `None` if it follows from operands.
     pub hi: Option<SymExpr>,
-    /// The dims (operand of the instruction, dim) that it follows from.
+    /// The axes of operands (operand of the instruction, axis) that determine the extent.
     pub sources: Vec<(u32, usize)>,
 }
 
-/// What a buffer is.
+/// The array of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// The instruction's n-th operand, an array.
@@ -113,57 +114,57 @@ pub enum Place {
 /// A buffer, and the position along each of its dims.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Access {
-    /// What it is.
+    /// The array.
     pub place: Place,
-    /// One position a dim.
+    /// The position along each axis of the array.
     pub positions: Vec<Position>,
 }
 
-/// Where along a dim.
+/// A position along an axis of an array.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Position {
-    /// There; must be inside.
+    /// An affine form, which must be in bounds.
     At(Affine),
-    /// At this axis, or at 0 if the dim has extent 1.
+    /// The index of this loop, or 0 if the array's axis has extent 1 (broadcast).
     Stretched(u32),
-    /// The only one of a dim of extent 1.
+    /// The only position of an axis of extent 1.
     Only,
 }
 
-/// What a parameter is.
+/// The meaning of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Param {
-    /// The instruction's n-th operand, a scalar, or a part of it.
+    /// The instruction's n-th operand, a scalar, or one part of a complex scalar.
     Arg(u32, Part),
     /// The first index of an axis.
     Start(u32),
 }
 
-/// How a result is written.
+/// The writes of a result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResultMap {
     /// Its dtype.
     pub dtype: DType,
     /// Its dims.
     pub dims: Vec<Dim>,
-    /// The axis along each dim; none for one of extent 1 with no axis.
+    /// The loop along each dim; none for a dim of extent 1 without a loop.
     pub axes: SmallVec<[Option<u32>; 4]>,
-    /// What elements hold that are not written.
+    /// The value of elements that are not written.
     pub fill: Option<Scalar>,
-    /// Several points may write one element, and the last one stays.
+    /// Whether several points may write one element; the last one wins.
     pub last_wins: bool,
-    /// What elements hold before the first point, where points are combined with that.
+    /// The initial value of elements with which points are combined in memory.
     pub start: Option<Scalar>,
 }
 
-/// Makes the kernel of an expression whose instruction has operands of these types. Small reductions are
+/// Builds the kernel of an expression whose instruction has operands of these types. Small reductions are
 /// unrolled.
 pub fn lower(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
     let unrolled = unroll::unrolled(expr, args).and_then(|unrolled| lower_as_is(&unrolled, args).ok());
     unrolled.map_or_else(|| lower_rolled(expr, args), Ok)
 }
 
-/// The same with a loop for each reduction: for a schedule, which names the axes.
+/// As [`lower()`], with a loop for each reduction: for a schedule, which names the axes.
 pub fn lower_rolled(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
     match one_point::without_one_point(expr, args) {
         Some(shorter) => lower_as_is(&shorter, args),
@@ -171,9 +172,9 @@ pub fn lower_rolled(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLower
     }
 }
 
-/// The same with a loop for each axis, and in the order that was given by hand where that may be and the
-/// loops can't be put in it later: axes change places before the kernel is made, so that values which are
-/// invariant along an inner loop are outside of it.
+/// As [`lower()`], with a loop for each axis, in the order of a schedule given by hand. If loops can't be
+/// reordered later, axes are permuted before the kernel is built, so that values that are invariant along an
+/// inner loop are hoisted out of it.
 pub fn lower_in_order(expr: &ArrayExpr, args: &[Type], order: &[Vec<Name>]) -> Result<Lowered, NotLowered> {
     let lowered = lower_as_is(expr, args)?;
     if lowered.free_order || lowered.fallible {
@@ -255,7 +256,7 @@ fn lower_as_is(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
         params,
         results,
         indexed,
-        // Rows that are combined keep theirs.
+        // Collapsed loops of a row keep their order.
         free_order: order::is_free(&kernel) && (!axes.goes_on() || expr.any_order().all(|any| any)),
         block_join,
         reduced: axes.reduced,
@@ -264,15 +265,16 @@ fn lower_as_is(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
     })
 }
 
-/// A kernel while it is made.
+/// A kernel under construction.
 struct Lowering<'a> {
     k: KernelBuilder,
-    /// For ops without attributes.
+    /// The attributes of ops without attributes.
     none: Attrs,
     args: &'a [Type],
-    /// Axes of one point: what goes along others may be said to go along these, and merges with them.
+    /// For each axis, whether it has one point. A buffer that varies along any axis is said to vary along
+    /// these as well, so that they merge with others.
     single: SmallVec<[bool; 4]>,
-    /// One a buffer.
+    /// The access of each buffer.
     accesses: IndexSet<Access>,
     params: Vec<Param>,
     block_join: Option<BlockJoin>,
@@ -289,7 +291,7 @@ impl Lowering<'_> {
         self.k.param(dtype)
     }
 
-    /// The element that an operand reads at the current point.
+    /// The element of an operand at the current point.
     fn operand(&mut self, operand: &Operand) -> Result<Elem, NotLowered> {
         let arg = match operand.source {
             Source::Array(n) => n,
@@ -329,7 +331,7 @@ impl Lowering<'_> {
         Ok(Elem { dtype: operand.dtype, re, im })
     }
 
-    /// The buffer of an access; equal ones have one.
+    /// The buffer of an access; equal accesses share one.
     fn access(&mut self, access: Access, dtype: DType) -> u32 {
         if let Some(known) = self.accesses.get_index_of(&access) {
             return known as u32;
@@ -350,7 +352,7 @@ impl Lowering<'_> {
         self.k.buffer(Buffer { dtype, written, varies })
     }
 
-    /// What a body yields.
+    /// The values that a body yields.
     fn body(
         &mut self,
         body: &Body,
@@ -411,7 +413,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Writes a result.
+    /// Stores a result.
     fn result(&mut self, number: u32, out: &Out, value: Elem) -> Result<ResultMap, NotLowered> {
         let value = self.cx().cast(value, out.dtype);
         let (buffer, map) = self.written(number, out)?;
@@ -419,7 +421,7 @@ impl Lowering<'_> {
         Ok(map)
     }
 
-    /// The buffer of a result, and how it is written.
+    /// The buffer of a result, and its writes.
     fn written(&mut self, number: u32, out: &Out) -> Result<(u32, ResultMap), NotLowered> {
         let plain = |(position, dim): (&IndexExpr, &Dim)| match position {
             IndexExpr::Affine(form) if *dim == Dim::Const(1) && *form == Affine::constant(0) => Some(None),
@@ -452,9 +454,8 @@ impl Lowering<'_> {
     }
 }
 
-/// True if every run of a loop begins at 0. Others are run in parts, which begin anywhere: parallel ones in
-/// chunks, and any of two loops in tiles; but a row that is combined is whole wherever its indices are
-/// read.
+/// Whether every run of a loop begins at index 0. Other loops also run in parts that begin anywhere:
+/// parallel loops in chunks, and any two loops in tiles. A reduced row is whole if its indices are read.
 fn begins_at_zero(axis: u32, axes: &[Axis]) -> bool {
     let bounds = &axes[axis as usize];
     let is_row = bounds.kind == AxisKind::Reduce && axis as usize + 1 == axes.len();

@@ -1,4 +1,4 @@
-//! Monoids with a name, as kernel instructions on tuples of accumulators: a value, or a value and its position.
+//! Named monoids as kernel instructions on tuples of accumulators: a value, or a value and its position.
 
 use super::NotLowered;
 use crate::kernel::{Compare, KOp, KValue, Unary};
@@ -6,7 +6,7 @@ use crate::scalar::{Elem, ScalarCx, any_nan, compare};
 use rewright_ir::expr::Monoid;
 use rewright_ir::{Attrs, DType, Op, Scalar};
 
-/// What on the left of anything changes nothing, bit for bit. No complex number is neutral to all products, for the signs of zeros and for
+/// The left identity of a monoid, bit for bit. Complex products have none, because of signed zeros and
 /// infinities.
 pub fn neutral(monoid: Monoid, dtypes: &[DType]) -> Result<Vec<Scalar>, NotLowered> {
     let value = dtypes[0];
@@ -15,7 +15,7 @@ pub fn neutral(monoid: Monoid, dtypes: &[DType]) -> Result<Vec<Scalar>, NotLower
             Some(if value.is_int() || value.is_bool() { Scalar::zero(value) } else { both_parts(value, -0.0) })
         }
         Monoid::Prod if value.is_complex() => None,
-        // Combining makes 1 of any number other than 0.
+        // Combining turns any number other than 0 into 1.
         Monoid::Any | Monoid::All if !value.is_bool() => None,
         Monoid::Min | Monoid::ArgMin if value.is_complex() => Some(both_parts(value, f64::INFINITY)),
         Monoid::Max | Monoid::ArgMax if value.is_complex() => Some(both_parts(value, f64::NEG_INFINITY)),
@@ -28,7 +28,7 @@ pub fn neutral(monoid: Monoid, dtypes: &[DType]) -> Result<Vec<Scalar>, NotLower
     };
     let others = dtypes[1..].iter().filter_map(|&dtype| match monoid {
         Monoid::Dot => Some(Scalar::one(dtype)),
-        // Any position is before this one.
+        // The neutral position is greater than any other one.
         _ => Monoid::Min.identity(dtype),
     });
     Ok(std::iter::once(first).chain(others).collect())
@@ -101,7 +101,7 @@ pub fn multiply_add(cx: &mut ScalarCx<'_>, x: Elem, y: Elem, z: Elem) -> Result<
     Ok(Elem { dtype: x.dtype, re, im: Some(im) })
 }
 
-/// The later position only if its value is beyond the earlier one's.
+/// The later position only if its value is beyond the value of the earlier one.
 pub fn later(monoid: Monoid, cx: &mut ScalarCx<'_>, a: &[Elem], b: &[Elem]) -> Vec<Elem> {
     let (x, y) = (a[0], b[0]);
     let (low, high) = if monoid == Monoid::ArgMin { (x, y) } else { (y, x) };
@@ -113,7 +113,8 @@ pub fn later(monoid: Monoid, cx: &mut ScalarCx<'_>, a: &[Elem], b: &[Elem]) -> V
     a.iter().zip(b).map(|(&a, &b)| cx.select(stays, a, b)).collect()
 }
 
-/// The earlier one of two positions with the same value, or that of the lesser value; of NaN as of what is less than all.
+/// The position of the lesser value for `ArgMin`, and of the greater one for `ArgMax`. Of equal values it is
+/// the earlier position. NaN counts as beyond all numbers.
 fn position(monoid: Monoid, cx: &mut ScalarCx<'_>, a: &[Elem], b: &[Elem]) -> Vec<Elem> {
     let (x, y) = (a[0], b[0]);
     let beyond = |cx: &mut ScalarCx<'_>, x: Elem, y: Elem| {
@@ -138,7 +139,7 @@ fn has_nan(dtype: DType) -> bool {
     dtype.is_float() || dtype.is_complex()
 }
 
-/// A float, or a complex number of which both parts are it.
+/// A float, or a complex number with this value in both parts.
 fn both_parts(dtype: DType, part: f64) -> Scalar {
     let bits = Scalar::F64(part).cast(dtype.real()).bits().0;
     Scalar::from_bits(dtype, (bits, if dtype.is_complex() { bits } else { 0 }))

@@ -1,23 +1,25 @@
-//! Reductions without axes of one point.
+//! Drops axes of one point from reductions.
 //!
-//! A sum of `[n, 1, m]` along the last axis is that of `[n, m]`: what is the innermost loop goes on then, and loops around it merge. Rows stay rows, and what is
-//! combined in memory stays there, for the order of combination depends on it: a sum of `[n, m, 1]` along the second axis becomes that of `[m, n]` along the
-//! first.
+//! A sum of `[n, 1, m]` along the last axis becomes a sum of `[n, m]`, so that the innermost loop has
+//! several iterations and the loops around it can merge. Rows stay rows, and accumulators in memory stay in
+//! memory, since the order of combination depends on that: a sum of `[n, m, 1]` along the second axis
+//! becomes a sum of `[m, n]` along the first one.
 
 use super::along::along;
 use rewright_ir::expr::{Affine, Axis, AxisKind, Index, IndexExpr, Mode, Source};
 use rewright_ir::{ArrayExpr, Dim, Type};
 
-/// The number of points along an axis, if the expression says it.
+/// The number of points along an axis, if it is constant.
 pub fn points(axis: &Axis) -> Option<i64> {
     axis.hi.as_ref()?.as_constant()?.checked_sub(axis.lo.as_constant()?)
 }
 
-/// The expression, whose instruction has operands of these types, without axes of one point, if it reduces and has any.
+/// The expression without axes of one point, if it is a reduction with such axes. Its instruction has
+/// operands of these types.
 pub fn without_one_point(expr: &ArrayExpr, args: &[Type]) -> Option<ArrayExpr> {
     let kept = kept(expr)?;
     let is_gone = |form: &Affine| form.axes().iter().any(|(axis, _)| !kept.contains(axis));
-    // What stretches does so along an axis, and a result is written at axes, unless their dims are known to be of extent 1.
+    // A broadcast operand and a result need an axis at each dim, unless the dim is known to be of extent 1.
     let may_go = |(position, dim): (&IndexExpr, &Dim)| match position {
         IndexExpr::Affine(form) => !is_gone(form) || *dim == Dim::Const(1),
         _ => false,
@@ -31,16 +33,17 @@ pub fn without_one_point(expr: &ArrayExpr, args: &[Type]) -> Option<ArrayExpr> {
     (kept.len() < expr.axes.len() && are_read && are_written).then(|| along(expr, &kept))?
 }
 
-/// The axes that stay, in their new order; `None` if nothing is reduced.
+/// The remaining axes, in their new order; `None` if the expression is no reduction.
 fn kept(expr: &ArrayExpr) -> Option<Vec<u32>> {
     let goes_on = |axis: u32| points(&expr.axes[axis as usize]) != Some(1);
     let is_reduced = |axis: u32| expr.axes[axis as usize].kind == AxisKind::Reduce;
     let all = || 0..expr.axes.len() as u32;
     let last = |wanted: &dyn Fn(u32) -> bool| all().rev().find(|&axis| wanted(axis));
-    // One that is reduced stays.
+    // Keep at least one reduced axis.
     let spare = last(&|axis| is_reduced(axis) && goes_on(axis)).or(last(&is_reduced))?;
     let mut kept: Vec<u32> = all().filter(|&axis| axis == spare || goes_on(axis)).collect();
-    // Those that make a row have no parallel one after them; of the others the last has.
+    // The reduced axes of a row have no parallel axis after them. The last one of the other reduced axes has
+    // one, and must keep it.
     let row = last(&|axis| !is_reduced(axis)).map_or(0, |axis| axis + 1);
     let Some(at) = kept.iter().rposition(|&axis| is_reduced(axis) && axis < row) else { return Some(kept) };
     let is_followed = kept[at..].iter().any(|&axis| !is_reduced(axis));

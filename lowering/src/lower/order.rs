@@ -1,4 +1,4 @@
-//! The order of loops: that in which arrays lie in memory, where any order does.
+//! Orders loops by strides, where any order is legal.
 
 use super::{Bound, Lowered, Place, Position, Space, Strided};
 use crate::kernel::{KOp, Kernel};
@@ -8,20 +8,21 @@ use std::cmp::Ordering;
 /// Axes, outermost first.
 pub type Order = SmallVec<[usize; 4]>;
 
-/// True if the loops may be in any order: all buffers go along all axes or along none, no index is a value, and no point can fail,
-/// so that it does not matter which one would be the first.
+/// Whether any order of the loops is legal. Each buffer varies along all axes or along none, no index is a
+/// value, and no point can fail, so that it does not matter which point would fail first.
 pub(super) fn is_free(kernel: &Kernel) -> bool {
     let uniform = kernel.buffers.iter().all(|b| b.varies.iter().all(|v| *v) || !b.varies.contains(&true));
     uniform && !kernel.insts.iter().any(|inst| matches!(inst.op, KOp::Index(_) | KOp::Reference(_)))
 }
 
-/// The strides of an array along axes, in bytes, and the bytes of an element.
+/// The strides of an array along the axes, in bytes, and the bytes of an element.
 type Array = (SmallVec<[u64; 4]>, u64);
 
-/// Axes of so many points in the order in which most arrays lie in memory; those of which this says nothing stay in order, and those of one point are outermost.
+/// The axes in the order in which most arrays are laid out, the largest strides outermost. Ties keep their
+/// order. Axes of one point are outermost.
 fn by_memory(extents: &[u64], arrays: &[Array]) -> Order {
     let mut order: Order = (0..extents.len()).collect();
-    // Not every choice between three axes is an order, so they are not just sorted.
+    // The relation of axes is not transitive, so this is an insertion sort.
     for from in 1..extents.len() {
         let mut at = from;
         while at > 0 && is_outside(order[at], order[at - 1], extents, arrays) {
@@ -33,7 +34,8 @@ fn by_memory(extents: &[u64], arrays: &[Array]) -> Order {
     order
 }
 
-/// Puts an axis that most arrays lie along inside, and next to it the one that most of the others do: these are turned along both.
+/// Moves the axis along which most arrays are contiguous to the innermost place. Next to it moves the axis
+/// along which most of the other arrays are contiguous: these arrays are transposed in blocks of both axes.
 fn inner_axes(order: &mut Order, extents: &[u64], arrays: &[Array]) {
     let mut taken: SmallVec<[usize; 2]> = SmallVec::new();
     for end in (order.len().saturating_sub(2)..order.len()).rev() {
@@ -50,7 +52,8 @@ fn inner_axes(order: &mut Order, extents: &[u64], arrays: &[Array]) {
     }
 }
 
-/// True if an axis is to be outside of another one: if its strides are larger in more arrays than they are smaller in, or in as many but by more.
+/// Whether axis `a` belongs outside of axis `b`: its stride is larger in more arrays than it is smaller; on
+/// a tie, the sum of its strides is larger.
 fn is_outside(a: usize, b: usize, extents: &[u64], arrays: &[Array]) -> bool {
     if extents[a] == 1 || extents[b] == 1 {
         return extents[b] > 1;
@@ -63,7 +66,7 @@ fn is_outside(a: usize, b: usize, extents: &[u64], arrays: &[Array]) -> bool {
     }
 }
 
-/// Puts the loops in an order.
+/// Permutes the loops.
 fn reorder(bound: &mut Bound, order: Order) {
     let axes = bound.extents.len();
     if order.is_sorted() || order.len() != axes {
@@ -78,7 +81,7 @@ fn reorder(bound: &mut Bound, order: Order) {
 }
 
 impl Lowered {
-    /// Puts the loops along which most arrays have the smallest strides inside.
+    /// Sorts the loops, with the smallest strides of most arrays innermost.
     pub(super) fn sort_loops(&self, bound: &mut Bound) {
         let axes = bound.extents.len();
         if axes < 2 || !self.free_order {
@@ -96,9 +99,10 @@ impl Lowered {
         reorder(bound, order);
     }
 
-    /// True if the loop at a place may be part of the next one: a schedule that says the order says that too.
+    /// Whether the loop at a place may be merged into the next one. A schedule that gives the order of loops
+    /// decides that, too.
     pub(super) fn may_merge(&self, place: usize) -> bool {
-        // The axes of a row always are one.
+        // The axes of a row are always merged.
         let Some(wish) = self.wish.order.as_ref().filter(|_| place < self.row) else { return true };
         let ends = wish.iter().scan(0, |end, axes| {
             *end += axes.len();
@@ -107,8 +111,8 @@ impl Lowered {
         ends.take_while(|&end| end <= place + 1).all(|end| end != place + 1)
     }
 
-    /// The order of axes in which the operands lie in memory, if that is another than row-major: results that lie in the same order are
-    /// computed faster. `None` if there is no such order.
+    /// The order of axes in which the operands are laid out, if it is not row-major. Results with the same
+    /// layout are computed faster. `None` if there is no such order.
     pub fn memory_order(&self, space: &Space, args: &[Strided<'_>]) -> Option<Order> {
         let axes = space.extents.len();
         let whole = |map: &super::ResultMap| map.axes.iter().enumerate().all(|(dim, &axis)| axis == Some(dim as u32));
@@ -134,7 +138,7 @@ impl Lowered {
             arrays.push((strides, buffer.dtype.size() as u64));
         }
         let order = by_memory(&space.extents, &arrays);
-        // Axes of one point lie anywhere.
+        // Axes of one point fit anywhere.
         let long = order.iter().filter(|&&axis| space.extents[axis] > 1);
         if long.is_sorted() { None } else { Some(order) }
     }

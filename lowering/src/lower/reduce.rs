@@ -1,10 +1,12 @@
-//! Reductions: how the values of points become totals, and totals results.
+//! Lowers reductions: from the values of points to totals, and from totals to results.
 //!
-//! The reduce axes after the last parallel one are a row, which the kernel's [`Fold`] combines in registers; what rows come to, and
-//! points where there are no rows because the last axis is a parallel one, is combined with what the result holds, which is the
-//! starting value at first; what blocks of rows come to another kernel joins ([`BlockJoin`]). All keep the [`Order`] of the reduction.
+//! The reduced axes after the last parallel axis are a row, which the kernel's [`Fold`] combines in
+//! registers. Totals of several rows, and points if the last axis is parallel, accumulate in memory: they
+//! are combined with the result, which holds the initial value at first. A second kernel joins the results
+//! of blocks of rows ([`BlockJoin`]). All of them keep the [`Order`] of the reduction.
 //!
-//! A region has nothing that is neutral to it. One more accumulator says whether there is anything yet, and what is not there is left out.
+//! A region has no neutral element. One more accumulator tells whether the others hold a value, and empty
+//! accumulators are skipped.
 
 use super::monoid::{combined, combined_scalars, later, multiply_add, neutral};
 use super::{Lowering, NotLowered, ResultMap};
@@ -14,17 +16,18 @@ use rewright_ir::expr::{Axis, AxisKind, BodyRef, Combine, Init, Monoid, Order, R
 use rewright_ir::{ArrayExpr, Attrs, DType, Scalar};
 use smallvec::SmallVec;
 
-/// A reduction.
+/// The lowering of one reduction.
 struct Plan<'a> {
     combine: &'a Combine,
     dtypes: Vec<DType>,
-    /// After the accumulators there is one more, which says whether they hold anything.
+    /// Whether one more accumulator after the others tells whether they hold a value.
     flagged: bool,
-    /// What it starts from, unless there is nothing.
+    /// The initial value, if there is one.
     start: Option<Vec<Scalar>>,
-    /// True if any order gives the same bits.
+    /// Whether any order gives the same bits.
     any_order: bool,
-    /// Of positions that are the index along the row's only axis, the axis: the first one is known then where nothing is beyond what is neutral.
+    /// The row's only axis, if positions are the index along it. The first position is then known if no
+    /// value is beyond the neutral one.
     counts_from: Option<u32>,
 }
 
@@ -45,7 +48,8 @@ impl<'a> Plan<'a> {
         matches!(self.combine, Combine::Builtin(monoid) if monoids.contains(monoid))
     }
 
-    /// What a row begins with: in sequence where it starts from, as the order says; elsewhere, and where it starts from nothing, what is neutral.
+    /// The initial accumulators of a row: in sequential order the initial value, if there is one; otherwise
+    /// the neutral element.
     fn begin(&self, order: Order) -> Result<Vec<Scalar>, NotLowered> {
         match &self.start {
             Some(start) if self.begins_with_start(order) => Ok(start.clone()),
@@ -53,7 +57,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// What on the left of anything changes nothing, bit for bit.
+    /// The left identity, bit for bit.
     fn neutral(&self) -> Result<Vec<Scalar>, NotLowered> {
         let Combine::Builtin(monoid) = *self.combine else {
             let nothing = self.dtypes.iter().map(|&dtype| Scalar::zero(dtype));
@@ -62,20 +66,20 @@ impl<'a> Plan<'a> {
         neutral(monoid, &self.dtypes)
     }
 
-    /// True if a row begins with where it starts from.
+    /// Whether a row begins with the initial value.
     fn begins_with_start(&self, order: Order) -> bool {
         order == Order::Sequential && !self.any_order && self.start.is_some()
     }
 }
 
-/// How blocks of rows are joined, of results that are combined in memory in an order that has blocks.
+/// The join of blocks of rows, for reductions that accumulate in memory in an order with blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockJoin {
-    /// Combines, for each result, what a first buffer holds with what a second one does, onto the first one; along two loops.
+    /// Combines, for each result, a first buffer with a second one into the first one; along two loops.
     pub join: Kernel,
-    /// For each result, what blocks begin with.
+    /// For each result, the initial value of a block.
     pub neutral: Vec<Scalar>,
-    /// True if rows may as well be combined one after the other: blocks are another way to the same bits.
+    /// Whether rows may also be combined one after the other, with the same bits.
     pub is_free: bool,
 }
 
@@ -111,11 +115,11 @@ fn element(k: &mut KernelBuilder, buffer: u32, dtype: DType) -> Elem {
     Elem { dtype, re, im }
 }
 
-/// The axes of a kernel that reduces.
+/// The axes of a reduction kernel.
 pub(super) struct Axes {
     /// For each axis, whether it is reduced.
     pub reduced: Vec<bool>,
-    /// The first axis of rows; all axes from there on are. The number of axes if there are no rows.
+    /// The first axis of rows; it and all later axes are reduced. The number of axes if there are no rows.
     pub row: usize,
 }
 
@@ -128,14 +132,14 @@ impl Axes {
     fn has_rows(&self) -> bool {
         self.row < self.reduced.len()
     }
-    /// Several rows, or several points without rows, come to one result.
+    /// Whether several rows, or several points without rows, are combined to one result.
     pub fn goes_on(&self) -> bool {
         !self.has_rows() || self.reduced[..self.row].contains(&true)
     }
 }
 
 impl Lowering<'_> {
-    /// Combines what the body yields, and writes the results.
+    /// Combines the yields of the body, and stores the results.
     pub(super) fn reduce(
         &mut self,
         expr: &ArrayExpr,
@@ -174,7 +178,7 @@ impl Lowering<'_> {
             if plans.iter().any(|plan| matches!(plan.combine, Combine::Region(_))) {
                 return several_rows();
             }
-            // Of `dot` memory holds the sum, which is the result.
+            // For `dot`, memory holds the sum, which is the result.
             let is_dot = |plan: &Plan<'_>| plan.is(&[Monoid::Dot]);
             let is_sum = matches!(&plans[..], [plan] if is_dot(plan))
                 && expr.finish.as_ref().is_some_and(|finish| finish.yields == [BodyRef::Acc(0)]);
@@ -185,7 +189,7 @@ impl Lowering<'_> {
                 return NotLowered::because("it computes from totals that several rows contribute to");
             }
         }
-        // The first of the greatest elements is the same one in blocks of rows as in sequence; sums are not.
+        // The first of the greatest elements is the same in blocks of rows as in sequence; sums differ.
         let in_blocks = |plan: &Plan<'_>| plan.is(&[Monoid::Sum, Monoid::Dot]) && !plan.any_order;
         let is_free = |plan: &Plan<'_>| plan.any_order || plan.is(&[Monoid::Min, Monoid::Max]);
         if axes.goes_on() && order != Order::Sequential && plans.iter().any(in_blocks) {
@@ -271,7 +275,7 @@ impl Lowering<'_> {
         Ok(both)
     }
 
-    /// How what comes next is combined, if that is simpler than what comes from anywhere.
+    /// The combination with a right operand that is later in the row, if it is simpler than the general one.
     fn onward(
         &mut self,
         plans: &[Plan<'_>],
@@ -293,7 +297,7 @@ impl Lowering<'_> {
         Ok(Some(Combination { both, combine: self.k.end_inner_section(section) }))
     }
 
-    /// How the value of the only reduction is combined without its position.
+    /// The combination of the only reduction's values, without positions.
     fn alone(
         &mut self,
         plans: &[Plan<'_>],
@@ -307,7 +311,7 @@ impl Lowering<'_> {
         Ok(Some(Combination { both, combine: self.k.end_inner_section(section) }))
     }
 
-    /// Combines what the results hold with what there is now.
+    /// Combines the results in memory with values.
     fn totals_in_memory(
         &mut self,
         expr: &ArrayExpr,
@@ -323,7 +327,8 @@ impl Lowering<'_> {
                 _ => self.both(plan, &[held], value, &expr.axes)?[0],
             };
             self.store(buffer, both);
-            // There is a first point wherever the kernel runs, and what is neutral to it is as good as nothing.
+            // The kernel runs with at least one point, and a neutral element that is combined with it
+            // changes nothing.
             map.start = Some(match &plan.start {
                 Some(start) => start[0],
                 None => plan.neutral()?[0],
@@ -333,7 +338,7 @@ impl Lowering<'_> {
         Ok(results)
     }
 
-    /// Computes the results from the totals.
+    /// Computes the results from the totals of a row.
     fn finished(
         &mut self,
         expr: &ArrayExpr,
@@ -345,8 +350,8 @@ impl Lowering<'_> {
         for (plan, total) in plans.iter().zip(totals) {
             let mut total = total.clone();
             if let Some(axis) = plan.counts_from {
-                // Where nothing is beyond what is neutral all points are equal to it. Some positions of these were chosen and some not: that
-                // depends on how a point came to be combined.
+                // If no value is beyond the neutral one, all values equal it. The combined position then
+                // depends on the order of combination, so the first position is selected.
                 let first = self.first(axis, &expr.axes);
                 let neutral = plan.neutral()?[0];
                 let neutral = self.cx().constant(neutral);
@@ -361,7 +366,7 @@ impl Lowering<'_> {
                 }
                 _ => {}
             }
-            // There is a point in every row.
+            // Every row has a point, so the flags are not needed.
             accumulators.extend(total.into_iter().take(plan.dtypes.len()));
         }
         let yields = match &expr.finish {

@@ -1,14 +1,14 @@
-//! Expressions of which the axes that are combined along come last.
+//! Moves reduced axes to the end, for reductions of positions.
 //!
-//! A kernel that goes along other axes last keeps in memory what it came to so far. Of positions that is not enough, each of which goes with a
-//! value. These kernels go along the combined axes last, however far apart the elements lie then: the order in which positions are combined
-//! makes no difference.
+//! A kernel whose last axis is parallel accumulates in memory. That is not enough for positions, each of
+//! which belongs to a value. The kernels of such reductions have the reduced axes last, whatever the strides
+//! are: the order in which positions are combined does not change the result.
 
 use super::along::along;
 use rewright_ir::ArrayExpr;
 use rewright_ir::expr::AxisKind;
 
-/// The expression with the reduced axes last, if it must go along them last, may, and does not.
+/// The expression with the reduced axes last, if this is required, legal, and not yet so.
 pub fn rows_last(expr: &ArrayExpr) -> Option<ArrayExpr> {
     let pairs = expr.reductions.iter().any(|reduction| reduction.accumulators.len() > 1);
     let free = expr.any_order().all(|any| any);
