@@ -1,4 +1,5 @@
-//! Building kernels: levels follow from operands, equal pure instructions are one, constants fold where they trivially can.
+//! Builds kernels. Levels follow from operands, equal pure instructions are shared (value numbering), and
+//! trivial constants are folded.
 
 use super::meaning::Meaning;
 use super::{Binary, Buffer, Compare, Fold, KInst, KOp, KValue, Kernel, Part, Reference, Steps, Unary, ValueInfo};
@@ -10,18 +11,18 @@ use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Pure instructions by what they compute: the numbers of instructions of the kernel, with their hashes. Large kernels have
-/// hundreds of thousands, and what a table of whole keys takes is mostly memory.
+/// The pure instructions of the kernel by their meaning: hashes and instruction numbers. Large kernels have
+/// hundreds of thousands of instructions, and whole keys would take too much memory.
 type Known = HashTable<(u64, u32)>;
 
-/// The hash of what an instruction computes.
+/// The hash of an instruction's meaning and operands.
 fn hash_of(meaning: Meaning, args: &[KValue], dtype: DType) -> u64 {
     let mut hasher = FxHasher::default();
     (meaning, args, dtype).hash(&mut hasher);
     hasher.finish()
 }
 
-/// Instructions of a kernel that are by themselves, not yet ended.
+/// An open section: instructions that share no values with those outside.
 pub struct Section {
     begin: usize,
     known: Known,
@@ -29,7 +30,7 @@ pub struct Section {
 
 /// Appends instructions to a kernel.
 pub struct KernelBuilder {
-    /// Without values and instructions, which are the next ones.
+    /// The kernel without its values and instructions, which the next fields hold.
     kernel: Kernel,
     values: Vec<ValueInfo>,
     insts: Vec<KInst>,
@@ -40,7 +41,7 @@ pub struct KernelBuilder {
 }
 
 impl KernelBuilder {
-    /// A kernel with so many loops.
+    /// A kernel with this number of loops.
     pub fn new(axes: usize) -> Self {
         KernelBuilder {
             kernel: Kernel { axes, ..Kernel::default() },
@@ -51,7 +52,7 @@ impl KernelBuilder {
             constants: FxHashMap::default(),
         }
     }
-    /// Where the instructions that follow were written.
+    /// Sets the source location of the following instructions.
     pub fn set_loc(&mut self, loc: Loc) {
         self.loc = loc;
     }
@@ -64,15 +65,15 @@ impl KernelBuilder {
         self.kernel.buffers.push(buffer);
         self.kernel.buffers.len() as u32 - 1
     }
-    /// Marks a buffer as one that the kernel writes, if it does.
+    /// Adds to the flag that the kernel writes a buffer.
     pub fn mark_written(&mut self, buffer: u32, written: bool) {
         self.kernel.buffers[buffer as usize].written |= written;
     }
-    /// Whether a buffer is one that the kernel writes.
+    /// Whether the kernel writes a buffer.
     pub fn is_written(&self, buffer: u32) -> bool {
         self.kernel.buffers[buffer as usize].written
     }
-    /// Adds a scalar parameter of a real dtype, and reads it.
+    /// Adds a scalar parameter of a real dtype, and returns its value.
     pub fn param(&mut self, dtype: DType) -> KValue {
         self.kernel.params.push(dtype);
         let index = self.kernel.params.len() as u32 - 1;
@@ -88,7 +89,7 @@ impl KernelBuilder {
     pub fn index(&mut self, axis: u32) -> KValue {
         self.push(KOp::Index(axis), &[], DType::I64)
     }
-    /// Loads the element at the current point; of a complex buffer one part.
+    /// Loads the element at the current point, or one part of a complex element.
     pub fn load(&mut self, buffer: u32, part: Part) -> KValue {
         let dtype = self.kernel.buffers[buffer as usize].dtype.real();
         self.push(KOp::Load(buffer, part), &[], dtype)
@@ -97,17 +98,17 @@ impl KernelBuilder {
     pub fn store(&mut self, buffer: u32, part: Part, value: KValue) {
         self.push_many(KOp::Store(buffer, part), &[value], &[]);
     }
-    /// One operand.
+    /// An operation with one operand.
     pub fn unary(&mut self, op: Unary, a: KValue) -> KValue {
         let dtype = self.dtype(a);
         self.push(KOp::Unary(op), &[a], dtype)
     }
-    /// Two operands of one dtype.
+    /// An operation on two operands of one dtype.
     pub fn binary(&mut self, op: Binary, a: KValue, b: KValue) -> KValue {
         let dtype = self.dtype(a);
         self.push(KOp::Binary(op), &[a, b], dtype)
     }
-    /// A comparison, bool.
+    /// A comparison; the result is a bool.
     pub fn compare(&mut self, op: Compare, a: KValue, b: KValue) -> KValue {
         self.push(KOp::Compare(op), &[a, b], DType::Bool)
     }
@@ -119,11 +120,11 @@ impl KernelBuilder {
         let dtype = self.dtype(a);
         self.push(KOp::Select, &[condition, a, b], dtype)
     }
-    /// A conversion; of the same dtype it is nothing.
+    /// A conversion; the value itself if it has the dtype.
     pub fn convert(&mut self, a: KValue, to: DType) -> KValue {
         if self.dtype(a) == to { a } else { self.push(KOp::Convert, &[a], to) }
     }
-    /// The same bits as another dtype of the same size.
+    /// The same bits as a value of another dtype of the same size.
     pub fn bitcast(&mut self, a: KValue, to: DType) -> KValue {
         match self.constants.get(&a) {
             Some(&bits) => self.constant(Scalar::from_bits(to, (bits, 0))),
@@ -142,7 +143,7 @@ impl KernelBuilder {
         self.known.insert_unique(hash, (hash, number), |&(hash, _)| hash);
         first
     }
-    /// The value that is computed so already.
+    /// The value of an equal instruction, if there is one.
     fn find(&self, hash: u64, meaning: Meaning, args: &[KValue], dtype: DType) -> Option<KValue> {
         let same = |&(known, number): &(u64, u32)| {
             let inst = &self.insts[number as usize];
@@ -153,12 +154,12 @@ impl KernelBuilder {
         };
         self.known.find(hash, same).map(|&(_, number)| self.insts[number as usize].first)
     }
-    /// What two operands come to, if that is computed already.
+    /// The value of a binary operation, if it is computed already.
     pub fn known_binary(&self, op: Binary, a: KValue, b: KValue) -> Option<KValue> {
         let (meaning, dtype) = (KOp::Binary(op).meaning()?, self.dtype(a));
         self.find(hash_of(meaning, &[a, b], dtype), meaning, &[a, b], dtype)
     }
-    /// Any instruction; gives the first of its results.
+    /// Any instruction; returns the first of its results.
     pub fn push_many(&mut self, op: KOp, args: &[KValue], results: &[DType]) -> KValue {
         let own = op.own_level(&self.kernel.buffers);
         let level = args.iter().map(|a| self.values[a.0 as usize].level).fold(own, u32::max);
@@ -168,7 +169,7 @@ impl KernelBuilder {
         self.insts.push(inst);
         first
     }
-    /// A value that no instruction defines, of the level of so many loops.
+    /// A value that no instruction defines, with this level.
     pub fn undefined(&mut self, dtype: DType, level: u32) -> KValue {
         self.values.push(ValueInfo { dtype, level });
         KValue(self.values.len() as u32 - 1)
@@ -177,21 +178,22 @@ impl KernelBuilder {
     pub(crate) fn insts_from(&self, first: usize) -> &[KInst] {
         &self.insts[first..]
     }
-    /// Begins instructions by themselves: nothing is shared with those before them or after.
+    /// Begins a section: its instructions share no values with those before or after it.
     pub fn begin_section(&mut self) -> Section {
         Section { begin: self.insts.len(), known: std::mem::take(&mut self.known) }
     }
-    /// Ends them, and gives their numbers.
+    /// Ends a section, and returns its instructions' numbers.
     pub fn end_section(&mut self, section: Section) -> Range<usize> {
         self.known = section.known;
         section.begin..self.insts.len()
     }
-    /// The same of instructions of the innermost level: those of outer ones, as constants, are put before them.
+    /// As [`end_section`](KernelBuilder::end_section), for instructions of the innermost level. Instructions
+    /// of outer levels, such as constants, move before the section.
     pub fn end_inner_section(&mut self, section: Section) -> Range<usize> {
         let axes = self.kernel.axes;
         self.end_section_of(section, axes)
     }
-    /// The same of instructions of at least this level, and stores.
+    /// As [`end_section`](KernelBuilder::end_section), for stores and instructions of at least this level.
     pub fn end_section_of(&mut self, section: Section, level: usize) -> Range<usize> {
         let own = self.insts.split_off(section.begin);
         let is_inner = |inst: &KInst| inst.results == 0 || self.values[inst.first.0 as usize].level as usize >= level;
@@ -201,18 +203,18 @@ impl KernelBuilder {
         self.insts.extend(inner);
         self.end_section(inner_section)
     }
-    /// The first of these instructions that computes an op by its reference meaning.
+    /// The first of these instructions that evaluates an op by its reference meaning.
     pub fn reference(&self, insts: Range<usize>) -> Option<&Reference> {
         self.insts[insts].iter().find_map(|inst| match &inst.op {
             KOp::Reference(reference) => Some(&**reference),
             _ => None,
         })
     }
-    /// Combines the points of the innermost axis.
+    /// Makes the kernel a reduction along the innermost axis.
     pub fn fold(&mut self, fold: Fold) {
         self.kernel.fold = Some(fold);
     }
-    /// Makes the innermost axis a loop in order inside of the vector axis.
+    /// Makes the innermost axis a sequential loop inside of the vector axis.
     pub fn steps(&mut self, steps: Steps) {
         self.kernel.steps = Some(steps);
     }
@@ -228,7 +230,7 @@ impl KernelBuilder {
     pub fn dtype(&self, value: KValue) -> DType {
         self.values[value.0 as usize].dtype
     }
-    /// The constant that a value is, if it is one.
+    /// The constant of a value, if it is one.
     pub fn as_constant(&self, value: KValue) -> Option<Scalar> {
         Some(Scalar::from_bits(self.dtype(value), (*self.constants.get(&value)?, 0)))
     }

@@ -1,10 +1,10 @@
-//! The same kernel with nothing that is read once a row.
+//! The variant of a kernel that loads everything at each point.
 
 use super::Kernel;
 
 impl Kernel {
-    /// Reads at each point what is read once for the points of the innermost loop, and computes there what was computed of that once.
-    /// What does not change along any loop stays outside.
+    /// Moves all loads, and the instructions that depend on them, to the innermost level. Values that are
+    /// invariant along all loops stay outside.
     pub fn by_point(&self) -> Kernel {
         let mut kernel = self.clone();
         let Some(inner) = kernel.axes.checked_sub(1) else { return kernel };

@@ -1,4 +1,4 @@
-//! Which dtypes each operation is defined for, so that what follows need not think of any others.
+//! Checks that each operation is defined for its dtypes, so that code generators need not handle others.
 
 use super::{Binary, KInst, KOp, Kernel, KernelError, MathCall, MathPtr, Part, Unary};
 use rewright_ir::DType;
@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 type DTypes = SmallVec<[DType; 4]>;
 
 impl Kernel {
-    /// Refuses operations at dtypes that they have no meaning for.
+    /// Refuses operations on dtypes for which they have no meaning.
     pub fn check_dtypes(&self) -> Result<(), KernelError> {
         for (number, inst) in self.insts.iter().enumerate() {
             if let Some(message) = problem(self, inst) {

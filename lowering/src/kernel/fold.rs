@@ -1,54 +1,58 @@
 //! Reductions along the innermost axis.
 //!
-//! The points of the innermost axis are a *row*. What is computed at each of them is combined with what the others gave, in an
-//! [`Order`] that is part of the meaning: the same bits come out of every schedule. After a row the kernel goes on with its total, one
-//! loop further out.
+//! The points of the innermost axis are a *row*. The values of its points are combined in an [`Order`] that
+//! is part of the meaning: every schedule gives the same bits. After a row the kernel continues with its
+//! total, one loop further out.
 
 use super::{KInst, KValue, Kernel};
 use rewright_ir::expr::Order;
 use std::ops::Range;
 
-/// How the points of a row are combined. One tuple of values is combined with another, an accumulator each.
+/// The reduction of a row. Two tuples of values are combined, with one element per accumulator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fold {
     /// The order of combination within a row.
     pub order: Order,
-    /// True if any other order gives the same bits, as of integers.
+    /// Whether any other order gives the same bits, as for integers.
     pub any_order: bool,
-    /// What each point gives: values of the innermost level.
+    /// The values of each point, of the innermost level.
     pub items: Vec<KValue>,
-    /// The bits of what may stand on the left of anything and changes nothing. It need not be the monoid's identity: that of float
-    /// sums is -0, since 0 would change -0. What is combined in sequence begins with it, whatever it is.
+    /// The bits of a left identity. It need not be the monoid's identity: for float sums it is -0, since 0
+    /// would change -0. A sequential reduction begins with it, and it may be any value then.
     pub neutral: Vec<u64>,
-    /// What is combined: values that no instruction defines.
+    /// The left operands of a combination. No instruction defines them.
     pub left: Vec<KValue>,
-    /// See `left`: what comes later in the row.
+    /// The right operands, of points that are later in the row.
     pub right: Vec<KValue>,
-    /// What the combination is.
+    /// The result of a combination.
     pub both: Vec<KValue>,
-    /// The instructions, by number, that compute `both` of `left` and `right`: pure, at the innermost level.
+    /// The instructions, by number, that compute `both` from `left` and `right`: pure, and of the innermost
+    /// level.
     pub combine: Range<usize>,
-    /// The same in another way, for a `left` that is of points before all of `right`, if there is one that is simpler.
+    /// A simpler combination that requires that all points of `left` are before those of `right`, if there
+    /// is one.
     pub onward: Option<Combination>,
-    /// What the first accumulators come to without the others, if they do not depend on these: a value without its position.
+    /// The combination of the first accumulators alone, if it does not depend on the others: values without
+    /// their positions.
     pub alone: Option<Combination>,
-    /// What a row came to: values of the level around the innermost loop, that no instruction defines.
+    /// The totals of a row: values of the level around the innermost loop, which no instruction defines.
     pub totals: Vec<KValue>,
-    /// The instructions, by number, that run after a row, at the level around the innermost loop.
+    /// The instructions, by number, that run after a row (its epilogue), of the level around the innermost
+    /// loop.
     pub after: Range<usize>,
 }
 
-/// Another way to combine all accumulators, or the first of them.
+/// An alternative combination of all accumulators, or of the first ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Combination {
-    /// What the combination is.
+    /// The result of the combination.
     pub both: Vec<KValue>,
-    /// The instructions, by number: pure, at the innermost level.
+    /// The instructions, by number: pure, and of the innermost level.
     pub combine: Range<usize>,
 }
 
 impl Fold {
-    /// All instructions that combine.
+    /// The instructions of all combinations.
     fn combining(&self) -> impl Iterator<Item = usize> {
         let others = [&self.onward, &self.alone].into_iter().flatten();
         self.combine.clone().chain(others.flat_map(|other| other.combine.clone()))
@@ -56,13 +60,13 @@ impl Fold {
 }
 
 impl Kernel {
-    /// True if an instruction is part of a fold rather than run at each point of its level.
+    /// Whether an instruction belongs to a fold, and does not run at each point of its level.
     pub fn is_of_fold(&self, inst: usize) -> bool {
         let is_of = |fold: &Fold| fold.combining().any(|n| n == inst) || fold.after.contains(&inst);
         self.fold.as_ref().is_some_and(is_of)
     }
 
-    /// The numbers of the instructions of each level, without those of a fold, and those after steps.
+    /// The instructions of each level, by number, without those of a fold and those after steps.
     pub fn levels(&self) -> Vec<Vec<usize>> {
         let mut levels = vec![Vec::new(); self.axes + 1];
         for (number, inst) in
@@ -73,7 +77,7 @@ impl Kernel {
         levels
     }
 
-    /// Where a fold breaks a rule: the instruction and what is wrong.
+    /// The violation of a rule of folds: the instruction and the message.
     pub(super) fn fold_problem(&self) -> Option<(usize, String)> {
         let fold = self.fold.as_ref()?;
         let count = fold.items.len();

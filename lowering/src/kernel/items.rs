@@ -1,36 +1,40 @@
-//! A fold in two kernels: one that computes what points give, and one that combines it.
+//! Splits a reduction into a map kernel, which computes the values of points, and a fold kernel, which
+//! combines them (fission).
 //!
-//! A vector has no more points than a row: of rows of three points that are sines of something, most lanes compute nothing. Points of several rows that
-//! follow one another fill all lanes, if they are computed first; to combine them then is little work.
+//! A vector has at most the points of one row. With rows of three points that are costly to compute, most
+//! lanes are idle. The map kernel fills all lanes with points of several consecutive rows, and combining the
+//! values afterwards is cheap.
 
 use super::{Binary, Combination, Fold, KOp, KValue, Kernel, Unary};
 use rewright_ir::DType;
 use smallvec::SmallVec;
 
-/// Two kernels for a fold. Both have its kernel's buffers, and one besides for each value that points give.
+/// The two kernels of a reduction. Both have the buffers of its kernel, and one more for each value of a
+/// point.
 #[derive(Clone, Debug)]
 pub struct ItemSplit {
-    /// Leaves what points give in the additional buffers, and writes nothing else. Points are independent, and all that is read is read at each.
+    /// Stores the values of points to the additional buffers, and nothing else. Points are independent, and
+    /// all loads are at the innermost level.
     pub items: Kernel,
-    /// Combines what the additional buffers hold, and goes on as before.
+    /// Loads the values from the additional buffers, combines them, and continues as the original kernel.
     pub fold: Kernel,
     /// The dtypes of the additional buffers.
     pub dtypes: Vec<DType>,
 }
 
-/// What is computed at a point of a row before points are combined.
+/// The work at a point of a row before points are combined.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ItemWork {
-    /// About how many instructions, of which divisions and roots count as several.
+    /// An estimate of the number of instructions; divisions and roots count as 8.
     pub insts: u32,
-    /// Whether positions in the row are combined, too.
+    /// Whether positions in the row are combined as well.
     pub positions: bool,
-    /// The bytes of a float of complex numbers that are read, if any are.
+    /// The bytes of the smallest real dtype of complex operands, if there are any.
     pub pairs: Option<usize>,
 }
 
 impl Kernel {
-    /// The two kernels; `None` if [`item_work`](Kernel::item_work) is.
+    /// The two kernels; `None` if [`item_work`](Kernel::item_work) is `None`.
     pub fn split_items(&self) -> Option<ItemSplit> {
         let (fold, inner) = (self.fold.as_ref()?, self.axes as u32);
         self.item_work()?;
@@ -63,7 +67,7 @@ impl Kernel {
         Some(ItemSplit { items, fold: kernel, dtypes })
     }
 
-    /// Buffers that nothing reads or writes stay, but vary along no axis.
+    /// Makes buffers that no instruction accesses invariant along all axes.
     fn forget_unused_buffers(&mut self) {
         let used = self.used_buffers();
         for (buffer, _) in self.buffers.iter_mut().zip(used).filter(|(_, used)| !used) {
@@ -71,7 +75,7 @@ impl Kernel {
         }
     }
 
-    /// For each buffer, whether something reads or writes it.
+    /// For each buffer, whether an instruction accesses it.
     pub fn used_buffers(&self) -> Vec<bool> {
         let mut used = vec![false; self.buffers.len()];
         for inst in self.insts.iter() {
@@ -82,8 +86,10 @@ impl Kernel {
         used
     }
 
-    /// About how many instructions compute what a point gives to a fold; `None` if that can't be computed before points are combined, by points that
-    /// know nothing of where they are, is not done in vectors, or is to a good part what is computed once a row, and would be at each point then.
+    /// An estimate of the instructions per point before points are combined. `None` if the values of points
+    /// can't be computed separately: because they depend on indices, need calls, or other instructions
+    /// store. Also `None` if too much of the work is computed once per row, since the map kernel would
+    /// compute it at each point.
     pub fn item_work(&self) -> Option<ItemWork> {
         let fold = self.fold.as_ref()?;
         let (inner, made) = (self.axes as u32, self.made(fold));
@@ -120,7 +126,7 @@ impl Kernel {
         (2 * once <= work).then_some(ItemWork { insts: work, positions, pairs })
     }
 
-    /// What points give that is computed, each value once; positions in a row are not.
+    /// The computed values of points, each once, without positions in a row.
     fn made(&self, fold: &Fold) -> Vec<KValue> {
         let positions = (0..self.insts.len()).filter(|&number| self.is_position(number));
         let positions: Vec<KValue> = positions.map(|number| self.insts[number].first).collect();
@@ -130,7 +136,7 @@ impl Kernel {
         made
     }
 
-    /// True of the index along the innermost axis.
+    /// Whether an instruction is the index along the innermost axis.
     fn is_position(&self, number: usize) -> bool {
         self.insts[number].op == KOp::Index(self.axes as u32 - 1)
     }

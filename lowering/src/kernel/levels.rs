@@ -1,10 +1,10 @@
-//! The levels of values, which follow from what instructions read.
+//! Computes the levels of values from their operands.
 
 use super::{Buffer, KOp, Kernel};
 use std::sync::Arc;
 
 impl KOp {
-    /// The level that an instruction has whatever its operands are.
+    /// The least level of an instruction, whatever its operands are.
     pub(super) fn own_level(&self, buffers: &[Buffer]) -> u32 {
         match self {
             KOp::Index(axis) => axis + 1,
@@ -15,7 +15,8 @@ impl KOp {
 }
 
 impl Kernel {
-    /// Finds the levels of what instructions compute anew, after indices or what buffers vary along have changed.
+    /// Recomputes the levels of all values, after changes to indices or to the axes along which buffers
+    /// vary.
     pub(super) fn find_levels(&mut self) {
         let values = Arc::make_mut(&mut self.values);
         for inst in self.insts.iter() {

@@ -1,20 +1,21 @@
-//! What tells instructions apart.
+//! Keys for value numbering.
 
 use super::KOp;
 use std::mem::{Discriminant, discriminant};
 
-/// What an instruction does, to be looked up: two that are equal do the same to the same operands, with a result of the same dtype.
+/// The key of an instruction: equal keys with equal operands and a result of the same dtype compute the same
+/// value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Meaning {
     kind: Discriminant<KOp>,
-    /// A constant's bits, or what else the instruction has that is a number.
+    /// The bits of a constant, or another number of the instruction.
     detail: u64,
-    /// The function that it calls.
+    /// The name of the function or table.
     name: Option<&'static str>,
 }
 
 impl KOp {
-    /// What it does; none of an op by its reference meaning, whose attributes may be anything.
+    /// The key of an instruction; none for ops by their reference meaning, which may have any attributes.
     pub fn meaning(&self) -> Option<Meaning> {
         let (detail, name) = match *self {
             KOp::Const(bits) => (bits, None),

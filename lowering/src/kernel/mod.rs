@@ -1,16 +1,17 @@
-//! Kernel IR: a loop nest around straight-line code on real scalars, which a code generator runs on whole vectors.
+//! Kernel IR: a loop nest around straight-line code on real scalars, which code generators vectorize.
 //!
-//! A kernel has `axes` loops, the outermost first, `buffers` that it reads or writes at one element a point, and scalar
-//! `params`. Instructions are in SSA order; each value has a *level*, the number of loops it is inside of: values that do
-//! not change along inner loops are computed once outside of them. At the innermost level a code generator may compute
-//! any number of points at once, since points are independent, or combined by a [`Fold`], whose order is
-//! fixed. A kernel with [`Steps`] does so at the level around the innermost one.
+//! A kernel has `axes` loops (the outermost first), `buffers` that it accesses at one element per point, and
+//! scalar `params`. Instructions are in SSA order. Each value has a *level*, the number of loops around it:
+//! values that are invariant along inner loops are hoisted out of them. At the innermost level, a code
+//! generator may compute any number of points at once. Points are independent, or a [`Fold`] combines them
+//! in a fixed order. A kernel with [`Steps`] computes several points at once at the level around the
+//! innermost one.
 //!
-//! Values are real: complex numbers are pairs of floats, split when they are loaded and joined when they are stored. Every
-//! instruction is total and has one meaning, stated at its variant, which the interpreter implements plainly and
-//! all code generators reproduce bit for bit (NaN payloads excepted).
+//! Values are real: a complex number is a pair of floats, split by loads and joined by stores. Every
+//! instruction is total and has one meaning, stated at its variant. The interpreter implements it plainly,
+//! and all code generators reproduce it bit for bit (except for NaN payloads).
 //!
-//! Extents, base pointers and strides are given with each call: see [`KernelArgs`].
+//! Extents, base pointers and strides are arguments of each call: see [`KernelArgs`].
 
 mod build;
 mod by_point;
@@ -52,29 +53,30 @@ pub struct KValue(pub u32);
 pub struct ValueInfo {
     /// A real dtype.
     pub dtype: DType,
-    /// The number of loops it is inside of.
+    /// The number of loops around it.
     pub level: u32,
 }
 
 /// A buffer that the kernel reads or writes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Buffer {
-    /// The dtype in memory; a complex one is two adjacent floats.
+    /// The dtype in memory; a complex element is two adjacent floats.
     pub dtype: DType,
-    /// True if the kernel writes it. Such a buffer overlaps no other, or is read at exactly the points where it is written.
+    /// Whether the kernel writes it. A written buffer aliases no other one, or an aliased buffer is read
+    /// only at the points where the element is written.
     pub written: bool,
-    /// For each axis, whether the address may change along it. Along the others the stride is 0.
+    /// For each axis, whether the address varies along it. The stride along other axes is 0.
     pub varies: SmallVec<[bool; 4]>,
 }
 
 impl Buffer {
-    /// The level of what is loaded: one more than the last axis along which the address changes.
+    /// The level of a loaded value: one more than the last axis along which the address varies.
     pub fn level(&self) -> u32 {
         self.varies.iter().rposition(|&v| v).map_or(0, |axis| axis as u32 + 1)
     }
 }
 
-/// Which float of a complex element.
+/// A part of a complex element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
     /// The element itself, or the real part.
@@ -83,7 +85,7 @@ pub enum Part {
     Im,
 }
 
-/// One operand.
+/// Operations with one operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unary {
     /// Floats: flips the sign bit, of NaN too. Integers: wraps.
@@ -110,7 +112,7 @@ pub enum Unary {
     LeadingZeros,
 }
 
-/// Two operands of one dtype, which is the result's.
+/// Operations with two operands of one dtype, which is also that of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Binary {
     /// Integers wrap.
@@ -121,9 +123,10 @@ pub enum Binary {
     Mul,
     /// Floats only.
     Div,
-    /// Integers, toward zero; by zero is 0; minimum by -1 wraps to the minimum.
+    /// Integers: rounds toward zero. Division by zero gives 0; the minimum divided by -1 wraps to the
+    /// minimum.
     Quot,
-    /// Integers, the remainder of `Quot`, with the sign of the dividend; by zero is 0; by -1 is 0.
+    /// Integers: the remainder of `Quot`, with the sign of the dividend. By zero it is 0, and by -1 it is 0.
     Rem,
     /// Bool and integers.
     And,
@@ -131,25 +134,28 @@ pub enum Binary {
     Or,
     /// Bool and integers.
     Xor,
-    /// Integers. The count is taken as unsigned; by the width or more gives 0.
+    /// Integers. The count is unsigned; a count of the width or more gives 0.
     Shl,
-    /// Integers, arithmetic for signed ones. The count is taken as unsigned; by the width or more gives 0, or -1 for a negative value.
+    /// Integers; arithmetic for signed ones. The count is unsigned; a count of the width or more gives 0, or
+    /// -1 for a negative value.
     Shr,
-    /// Integers and floats: `a < b ? a : b`, so that of floats without an order it is the second one.
+    /// Integers and floats: `a < b ? a : b`. If a float is NaN, the result is the second operand.
     Min,
     /// Integers and floats: `a > b ? a : b`.
     Max,
-    /// Floats: magnitude of the first with the sign bit of the second.
+    /// Floats: the magnitude of the first with the sign bit of the second.
     CopySign,
-    /// Floats: the first times 2 to the power of the second, as [`Real::scale`](rewright_ir::math::vector::Real::scale) says; where that does
-    /// not say it, any float.
+    /// Floats: the first times 2 to the power of the second, as
+    /// [`Real::scale`](rewright_ir::math::vector::Real::scale) specifies. Where that is unspecified, any
+    /// float.
     Scale,
-    /// Floats: of a number and its significand, as [`Real::exponent`](rewright_ir::math::vector::Real::exponent) says; where that does not say
-    /// it, or the second one is not the significand of the first, any float.
+    /// Floats: for a number and its significand, as
+    /// [`Real::exponent`](rewright_ir::math::vector::Real::exponent) specifies. Where that is unspecified,
+    /// or the second is not the significand of the first, any float.
     Exponent,
 }
 
-/// Comparisons; on floats any with NaN is false but `Ne`. Bool compares as 0 and 1.
+/// Comparisons. With NaN all are false except `Ne`. Bools compare as 0 and 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Compare {
     /// Equal.
@@ -162,7 +168,7 @@ pub enum Compare {
     Le,
 }
 
-/// A scalar function that kernels call out to.
+/// A scalar function that kernels call.
 #[derive(Clone, Copy)]
 pub enum MathPtr {
     /// f64 to f64.
@@ -180,11 +186,11 @@ pub enum MathPtr {
 pub struct MathCall {
     /// `exp`, `atan2`, ...
     pub name: &'static str,
-    /// What is called.
+    /// The function.
     pub ptr: MathPtr,
 }
 
-/// What an instruction does.
+/// The operation of an instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub enum KOp {
     /// A constant, by its bits (zero-extended).
@@ -195,96 +201,102 @@ pub enum KOp {
     Index(u32),
     /// The element of a buffer at the current point.
     Load(u32, Part),
-    /// Writes the element of a buffer at the current point: at the innermost level, or after a row.
+    /// Stores to the element of a buffer at the current point: at the innermost level, or after a row.
     Store(u32, Part),
-    /// One operand.
+    /// An operation with one operand.
     Unary(Unary),
-    /// Two operands.
+    /// An operation with two operands.
     Binary(Binary),
-    /// A bool.
+    /// A comparison; the result is a bool.
     Compare(Compare),
     /// `condition ? a : b`.
     Select,
-    /// Conversion as [`Scalar::cast`](rewright_ir::Scalar::cast) between real dtypes: integers wrap or extend, float to integer
-    /// saturates with NaN to 0, to bool is "not zero".
+    /// A conversion between real dtypes, as [`Scalar::cast`](rewright_ir::Scalar::cast): integers wrap or
+    /// extend, float to integer saturates with NaN to 0, and to bool is "not zero".
     Convert,
     /// The same bits as another dtype of the same size.
     Bitcast,
     /// `a * b + c` with one rounding.
     Fma,
-    /// The number of a table that the low four bits of an unsigned integer of the same size say.
+    /// The entry of a table. The low four bits of an unsigned integer of the same size are its index.
     Choose(&'static Table),
     /// Calls a scalar function.
     Math(MathCall),
-    /// `condition ? f(x) : otherwise` of a condition, `otherwise` and the operands of f. The condition seldom holds: code generators ask
-    /// whether it does at any of the points that they compute at once, and call only then.
+    /// `condition ? f(x) : otherwise`. The operands are the condition, `otherwise` and the operands of f.
+    /// The condition rarely holds: code generators test whether it holds at any of the points that they
+    /// compute at once, and only then call f.
     MathWhere(MathCall),
-    /// An elementwise op by its reference meaning, one point at a time: the way for ops that have no lowering. Operands and
-    /// results are the parts of its scalars in order (a complex one is two values). A failure makes the kernel fail.
+    /// An elementwise op by its reference meaning, one point at a time, for ops without a lowering. Operands
+    /// and results are the parts of its scalars in order (two values for a complex one). If the op fails,
+    /// the kernel fails.
     Reference(Box<Reference>),
 }
 
-/// An op computed by its reference meaning.
+/// An op that is evaluated by its reference meaning.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
     /// The op.
     pub op: Op,
     /// Its attributes.
     pub attrs: Attrs,
-    /// The dtypes of its operands, complex ones unsplit.
+    /// The dtypes of its operands; complex ones are not split.
     pub args: SmallVec<[DType; 3]>,
-    /// The dtypes of its results, complex ones unsplit.
+    /// The dtypes of its results; complex ones are not split.
     pub results: SmallVec<[DType; 1]>,
 }
 
 /// An instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KInst {
-    /// What it does.
+    /// The operation.
     pub op: KOp,
-    /// Operands, earlier values.
+    /// The operands, which are defined earlier.
     pub args: SmallVec<[KValue; 3]>,
-    /// The number of results: values numbered on from `first`.
+    /// The number of results, which are the values from `first` on.
     pub results: u32,
     /// The first result.
     pub first: KValue,
-    /// Where the op was written.
+    /// The source location of the op.
     pub loc: Loc,
 }
 
-/// A kernel. Copies share their instructions, of which there may be hundreds of thousands.
+/// A kernel. Clones share their instructions, of which there may be hundreds of thousands.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Kernel {
     /// The number of loops.
     pub axes: usize,
-    /// What is read and written.
+    /// The accessed buffers.
     pub buffers: Vec<Buffer>,
-    /// The dtypes of scalar parameters, all real.
+    /// The dtypes of scalar parameters, which are real.
     pub params: Vec<DType>,
     /// All values.
     pub values: Arc<Vec<ValueInfo>>,
-    /// In order; an instruction's level is that of its results, a store's is `axes`.
+    /// The instructions in order. The level of an instruction is that of its results; that of a store is
+    /// `axes`.
     pub insts: Arc<Vec<KInst>>,
-    /// How the points along the innermost axis are combined; without it they are independent.
+    /// The reduction of the points along the innermost axis; without it points are independent.
     pub fold: Option<Fold>,
-    /// The innermost loop, if the points of the one around it are the lanes of vectors.
+    /// The sequential innermost loop, if the points of the loop around it are vector lanes.
     pub steps: Option<Steps>,
-    /// What code generators are asked for besides.
+    /// Hints for code generators.
     pub wishes: Wishes,
 }
 
-/// How the code of a kernel had better be. A code generator that can't do something leaves it: no result depends on any of it.
+/// Hints for the code of a kernel. A code generator ignores those that it does not support. Hints do not
+/// change results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Wishes {
-    /// Stores that go past the caches, where elements are adjacent: for results that are larger than these.
+    /// Whether to use streaming stores where elements are contiguous: for results that are larger than the
+    /// caches.
     pub streaming: bool,
-    /// How many vectors of points a round of the innermost loop computes.
+    /// The vectors of an iteration of the innermost loop (unroll factor).
     pub unroll: Option<u32>,
-    /// The most points of one vector.
+    /// The upper bound of points per vector.
     pub lanes: Option<u32>,
-    /// The loops, at most, that the innermost one is cut into.
+    /// The upper bound of loops into which the innermost loop is split.
     pub stages: Option<u32>,
-    /// Long rows, of which the points are combined as trees, from their ends: what was read last is still in the cache.
+    /// Whether to traverse long rows from the end in tree reductions, since the elements that were read last
+    /// are still in the cache.
     pub backwards: bool,
 }
 
@@ -299,24 +311,26 @@ impl Kernel {
     }
 }
 
-/// What a call of a kernel gives it. All pointers are valid for the call; `extents` has one entry an axis, `pointers` one a buffer,
-/// `strides` (in bytes) one for each buffer and axis, buffer by buffer, `params` one a scalar parameter (its bits, zero-extended).
+/// The arguments of a kernel call. All pointers are valid for the call. `extents` has one entry per axis,
+/// `pointers` one per buffer, `strides` (in bytes) one for each buffer and axis, buffer by buffer, and
+/// `params` one per scalar parameter (its bits, zero-extended).
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KernelArgs {
-    /// Number of points along each axis; 0 anywhere means that nothing runs, but for the axis of [`Steps`].
+    /// The number of points along each axis. If any is 0 nothing runs; the axis of [`Steps`] is an
+    /// exception.
     pub extents: *const u64,
-    /// Address of the element at the first point.
+    /// The address of the element at the first point.
     pub pointers: *const *mut u8,
-    /// Distance in bytes between elements along an axis.
+    /// The distance in bytes between elements along an axis.
     pub strides: *const i64,
     /// Scalar parameters.
     pub params: *const u64,
-    /// Where failures go.
+    /// The status of the call.
     pub status: *mut Status,
 }
 
-/// How a call ended.
+/// The status of a call.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct Status {
@@ -326,67 +340,71 @@ pub struct Status {
     pub error: Option<Box<EvalError>>,
 }
 
-/// A kernel made ready to run by a code generator.
+/// A compiled kernel.
 pub trait CompiledKernel: Send + Sync {
     /// Runs the kernel once.
     ///
     /// # Safety
-    /// `args` is as [`KernelArgs`] says for the kernel this was made from; every element at `pointer + sum(index * stride)` for indices
-    /// below the extents is valid to read, and to write if the buffer is written, for the duration of the call; and written
-    /// buffers obey [`Buffer::written`].
+    /// `args` is valid for the kernel of this code as [`KernelArgs`] specifies. For the duration of the
+    /// call, every element at `pointer + sum(index * stride)`, for indices below the extents, is valid to
+    /// read, and to write if the buffer is written. Written buffers obey [`Buffer::written`].
     unsafe fn call(&self, args: &KernelArgs);
 
-    /// How its loops are run, in words.
+    /// A description of how the code runs the loops.
     fn schedule(&self) -> String;
 
-    /// How many vectors of points a round of the innermost loop computes, if it is one of vectors.
+    /// The vectors of an iteration of the innermost loop (unroll factor), if it is vectorized.
     fn unroll(&self) -> Option<u32> {
         None
     }
 
-    /// How many points a vector has, where that is known.
+    /// The number of points per vector, if it is known.
     fn lanes(&self) -> Option<u32> {
         None
     }
 
-    /// The loops that the innermost one is cut into, if it is more than one.
+    /// The number of loops into which the innermost loop is split, if there are several.
     fn stages(&self) -> Option<u32> {
         None
     }
 
-    /// True if it has stores that go past the caches.
+    /// Whether it has streaming stores.
     fn streams(&self) -> bool {
         false
     }
 
-    /// How the elements of short rows had better lie, if not along these.
+    /// The preferred layout of the elements of short rows, if it is not along the rows.
     fn packing(&self) -> Option<Packing> {
         None
     }
 
-    /// The least rows that it computes at once, a lane each, where a point of adjacent rows lies in adjacent elements and the next one anywhere; `None` if it does not.
+    /// The least number of interleaved rows that the code computes at once, one row per lane. A point of
+    /// adjacent rows must be contiguous, with any stride from point to point. `None` if the code does not do
+    /// so.
     fn rows_beside(&self) -> Option<u64> {
         None
     }
 
-    /// True if it may be called with an operand where its result is, as long as it is read at each point only where that is written.
+    /// Whether a call may have an operand that aliases its result, if it reads the operand only at the point
+    /// where it writes the result.
     fn overwrites(&self) -> bool {
         false
     }
 
-    /// The loop program that this runs, with the kernels that it calls in place of nests.
+    /// The loop program that this code runs, with the kernels that it calls for loop nests.
     fn program(&self) -> Option<&Program> {
         None
     }
 
-    /// The machine code in readable form, if there is any.
+    /// The disassembly, if there is machine code.
     fn disassembly(&self) -> Option<&str> {
         None
     }
 }
 
 impl dyn CompiledKernel + '_ {
-    /// Runs the kernel once, with an entry for each loop, buffer, stride and parameter, as [`KernelArgs`] has them; how it ended.
+    /// Runs the kernel once, with an entry for each loop, buffer, stride and parameter, as in
+    /// [`KernelArgs`]. Returns the status.
     ///
     /// # Safety
     /// As [`CompiledKernel::call`].
@@ -400,23 +418,25 @@ impl dyn CompiledKernel + '_ {
             params: params.as_ptr(),
             status: &mut status,
         };
-        // SAFETY: passed on.
+        // SAFETY: forwarded.
         unsafe { self.call(&args) };
         status
     }
 }
 
-/// Where a kernel that combines the points of short rows likes to find what goes along both the rows and the loop around them: a point of adjacent rows in
-/// adjacent elements, the next point so many elements further on. What goes along the rows only is adjacent along them.
+/// The packed layout that a reduction of short rows prefers for operands that vary along both the rows and
+/// the loop around them: a point of adjacent rows is contiguous, and the next point is `pitch` elements
+/// further. Operands that vary only along the rows are contiguous along them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Packing {
-    /// The elements from a point to the next, and so the most rows that lie so.
+    /// The elements from a point to the next one, which is also the upper bound of rows.
     pub pitch: u64,
-    /// The most points of a row.
+    /// The upper bound of points per row.
     pub points: u64,
-    /// The least rows.
+    /// The least number of rows.
     pub rows: u64,
-    /// How long a row takes otherwise besides its points, in nanoseconds, where it is worth it for rows that are read once, too.
+    /// The time of an unpacked row besides its points, in nanoseconds, if packing may pay even for rows that
+    /// are read once.
     pub row_nanos: Option<f64>,
 }
 
@@ -424,15 +444,15 @@ pub struct Packing {
 pub trait CodeGen: Send + Sync {
     /// Its name: `interp`, `cranelift`, `x64-avx512`.
     fn name(&self) -> &'static str;
-    /// Makes a kernel ready to run.
+    /// Compiles a kernel.
     fn compile(&self, kernel: &Kernel) -> Result<Box<dyn CompiledKernel>, KernelError>;
-    /// The number of vector registers for the values of [`Steps`]; none if it does not compile kernels with
-    /// steps.
+    /// The number of vector registers for the values of [`Steps`]; none if the code generator does not
+    /// support steps.
     fn step_registers(&self) -> Option<usize> {
         None
     }
-    /// Makes a loop program ready to run. A call gives it no extents, an address for each buffer of the
-    /// caller, and a stride for each dim of each such buffer. A failed call leaves results undefined.
+    /// Compiles a loop program. A call passes no extents, an address for each buffer of the caller, and a
+    /// stride for each dim of each such buffer. A failed call leaves results undefined.
     fn compile_program(&self, _program: &Program) -> Result<Box<dyn CompiledKernel>, KernelError> {
         Err(KernelError::Unsupported { codegen: self.name(), message: "it compiles no loop programs yet".into() })
     }

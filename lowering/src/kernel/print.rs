@@ -1,4 +1,4 @@
-//! Kernels as text, for people.
+//! Prints kernels as text.
 
 use super::{KInst, KOp, KValue, Kernel, Part, Steps};
 use rewright_ir::{DType, Scalar};
@@ -76,7 +76,7 @@ impl fmt::Display for Kernel {
 }
 
 impl Kernel {
-    /// One instruction as text: what a listing says where its code begins.
+    /// An instruction as text, which listings show before its code.
     pub fn inst_text(&self, number: usize) -> Option<String> {
         let mut text = String::new();
         self.insts.get(number)?;

@@ -1,25 +1,29 @@
-//! The first of the greatest elements of a row, in two steps.
+//! Finds the first of the greatest elements of a row, in two passes.
 //!
-//! To keep a position beside each value takes more than twice the work, as positions are wider than most values. Of a long row only values are combined,
-//! block by block; what these came to says which block has the one that is sought, and its position is found in that block alone.
+//! Keeping a position with each value takes more than twice the work, as positions are wider than most
+//! values. For a long row, the first pass combines only values, block by block. The results tell which block
+//! has the greatest value, and the second pass finds the position in that block alone.
 
 use super::{Combination, Fold, KInst, KOp, KValue, Kernel};
 
-/// The kernels of such a row. All have its buffers, and one for the value and one for the position besides.
+/// The kernels of the search. All have the row kernel's buffers, and one more for the value and one for the
+/// position.
 #[derive(Clone, Debug)]
 pub struct Search {
-    /// Leaves the value that a block comes to.
+    /// Stores the greatest value of a block.
     pub values: Kernel,
-    /// Leaves the value and its position, from the beginning of a block.
+    /// Stores the value and its position, from the beginning of a block.
     pub part: Kernel,
-    /// Combines what blocks have, adjacent along the innermost loop, and leaves that to two more buffers.
+    /// Combines the results of blocks, contiguous along the innermost loop, and stores the result to two
+    /// more buffers.
     pub pick: Kernel,
-    /// Goes on as after the row, with what the additional buffers hold.
+    /// Loads the result from the additional buffers, and runs the epilogue of the row.
     pub join: Kernel,
 }
 
 impl Kernel {
-    /// The kernels, if all that is combined is a value and the index of its point in a row, which nothing else looks at.
+    /// The kernels, if a row combines only a value and the index of its point, and no other instruction uses
+    /// the index.
     pub fn search(&self) -> Option<Search> {
         let fold = self.fold.as_ref().filter(|fold| fold.any_order && fold.alone.is_some())?;
         let &[_, position] = &fold.items[..] else { return None };
@@ -33,7 +37,7 @@ impl Kernel {
         Some(Search { values: split.part.of_values()?, part: split.part, pick, join: split.join })
     }
 
-    /// Of a kernel that leaves a value and its position, one that leaves the value.
+    /// The kernel that stores only the value, of a kernel that stores a value and its position.
     fn of_values(&self) -> Option<Kernel> {
         let fold = self.fold.as_ref()?;
         let alone = fold.alone.as_ref()?;

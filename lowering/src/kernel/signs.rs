@@ -1,20 +1,23 @@
-//! Signs that nothing sees.
+//! Removes operations on signs that have no effect.
 //!
-//! A square is the same of a number and of its negation, and so is a magnitude. Functions that are odd compute the magnitude of their result first, and then
-//! give it its sign: of `sin(x) * sin(x)` that is for nothing. Such a value is the one before it got its sign.
+//! The square and the magnitude of a number do not depend on its sign. An odd function computes the
+//! magnitude of its result first, and then its sign; in `sin(x) * sin(x)` the sign has no effect. Such a
+//! value is replaced by the value before its sign was set.
 //!
-//! Which signs are seen is found from the last instruction to the first. Of an integer the highest bit is asked instead, which is the sign of the float of the same bits.
+//! A backward pass finds the signs that have an effect. For integers it considers the highest bit, which is
+//! the sign of the float of the same bits.
 
 use super::{Binary, KInst, KOp, KValue, Kernel, Unary};
 use rewright_ir::DType;
 use std::sync::Arc;
 
 impl Kernel {
-    /// Computes no signs that nothing sees. Results are the same bits, but for those of NaN.
+    /// Removes operations on signs that have no effect. The results are bitwise the same, except for the
+    /// signs of NaN.
     pub fn drop_unseen_signs(&mut self) {
         let seen = self.seen_signs();
         let mut makers = vec![None; self.values.len()];
-        // Integers and floats without any other bits than that of the sign.
+        // Integers and floats whose bits other than the sign are 0.
         let mut signs = vec![false; self.values.len()];
         let mut same: Vec<KValue> = (0..self.values.len() as u32).map(KValue).collect();
         for (n, inst) in self.insts.iter().enumerate().filter(|(_, inst)| inst.results == 1) {
@@ -24,7 +27,7 @@ impl Kernel {
             let arg = |at: usize| inst.args.get(at).map(|a| same[a.0 as usize]);
             let before = match inst.op {
                 _ if self.is_of_fold(n) => None,
-                // Of the same bits, as another dtype and back.
+                // A bitcast to another dtype and back.
                 KOp::Bitcast => {
                     let twice = arg(0).and_then(|a| makers[a.0 as usize]).filter(|maker| maker.op == KOp::Bitcast);
                     twice
@@ -55,7 +58,8 @@ impl Kernel {
         self.find_levels();
     }
 
-    /// By value, whether the sign of a float, or the highest bit of an integer, matters. It does not where nothing depends on the value.
+    /// For each value, whether the sign of a float, or the highest bit of an integer, has an effect. It has
+    /// none if nothing depends on the value.
     fn seen_signs(&self) -> Vec<bool> {
         let given = || self.fold.iter().flat_map(|fold| fold.given());
         let live = self.live(given());
@@ -72,7 +76,8 @@ impl Kernel {
         seen
     }
 
-    /// True if what an instruction computes depends on the sign of its operand there; `result` says whether the sign of that is seen.
+    /// Whether the result of an instruction depends on the sign of its operand `at`. `result` tells whether
+    /// the sign of the result has an effect.
     fn sees(&self, inst: &KInst, at: usize, result: bool) -> bool {
         let is_square = || inst.args[0] == inst.args[1];
         let is_float = || self.dtype(inst.first).is_float();
@@ -89,7 +94,7 @@ impl Kernel {
         }
     }
 
-    /// True if a value has no other bits than the highest one, by its instruction.
+    /// Whether only the highest bit of an instruction's value may be set.
     fn is_sign(&self, inst: &KInst, signs: &[bool], makers: &[Option<&KInst>]) -> bool {
         let dtype = self.dtype(inst.first);
         let highest = |dtype: DType| 8 * dtype.size() as u64 - 1;
@@ -114,8 +119,8 @@ mod tests {
     use crate::kernel::{Buffer, KernelBuilder, Part};
     use rewright_ir::Scalar;
 
-    /// What `body` makes of an `f64` at each point and of a sign, that of another one, written to a buffer; its instructions that compute are counted
-    /// before and after signs are dropped.
+    /// The number of computing instructions before and after signs are dropped. `body` computes an `f64` at
+    /// each point from a loaded `f64` and the sign of another one.
     fn computing(body: impl Fn(&mut KernelBuilder, KValue, KValue) -> KValue) -> (usize, usize) {
         let mut k = KernelBuilder::new(1);
         let [a, b, out] = [false, false, true].map(|written| {
@@ -139,7 +144,7 @@ mod tests {
         (before, count(&kernel))
     }
 
-    /// `a` with the sign changed where there is one.
+    /// `a` with its sign changed by `sign`.
     fn turned(k: &mut KernelBuilder, a: KValue, sign: KValue) -> KValue {
         let bits = k.bitcast(a, DType::U64);
         let turned = k.binary(Binary::Xor, bits, sign);
@@ -167,7 +172,7 @@ mod tests {
             let either = k.select(less, minus, a);
             k.push(KOp::Fma, &[either, either, turned], DType::F64)
         };
-        // What is chosen is the same either way, and the addend has its sign.
+        // The selected values differ only in their sign, which the square drops; the addend keeps its sign.
         assert_eq!(computing(chosen), (9, 6));
     }
 
@@ -184,7 +189,7 @@ mod tests {
             k.binary(Binary::Add, square, turned)
         };
         assert_eq!(computing(both), (7, 7));
-        // More bits than that of the sign.
+        // Other bits than the sign may be set.
         let bits = |k: &mut KernelBuilder, a, sign| {
             let bits = k.bitcast(a, DType::U64);
             let other = k.binary(Binary::Xor, bits, bits);

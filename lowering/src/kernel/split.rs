@@ -1,7 +1,9 @@
-//! A fold in two kernels: one for a part of a row, and one that joins parts and does what follows the row.
+//! Splits a reduction into a kernel for a part of a row, and a kernel that joins parts and runs the epilogue
+//! of the row.
 //!
-//! The order of combination is a tree, so what the order calls a part, or a power of two of them, has a node of the
-//! tree to itself: what the part comes to does not depend on the rest. The parts are combined as leaves are.
+//! The order of combination is a tree. A part in the sense of the order, or a power of two of them, is a
+//! whole subtree, so its total does not depend on the rest of the row. The join combines parts as the tree
+//! combines leaves.
 
 use super::{Buffer, Combination, Fold, KInst, KOp, KValue, Kernel, Part, ValueInfo};
 use rewright_ir::expr::Order;
@@ -10,19 +12,22 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Two kernels for a fold. Both have the buffers of the fold's kernel, and one for each of its totals besides, in order.
+/// The two kernels of a reduction. Both have the buffers of its kernel, and one more for each of its totals,
+/// in order.
 #[derive(Clone, Debug)]
 pub struct Split {
-    /// Leaves what a part of the row came to in the additional buffers, and writes nothing else.
+    /// Stores the totals of a part to the additional buffers, and nothing else.
     pub part: Kernel,
-    /// Combines what the additional buffers hold, adjacent along the innermost loop, and goes on as after the row.
+    /// Loads totals from the additional buffers, contiguous along the innermost loop, combines them, and
+    /// runs the epilogue of the row.
     pub join: Kernel,
     /// The dtypes of the additional buffers.
     pub totals: Vec<DType>,
 }
 
 impl Fold {
-    /// A part of a row is so many points, times a power of two; the last one may be shorter. `None` if points are combined one after the other.
+    /// The least number of points of a part. A part has a power of two times as many; the last one may be
+    /// shorter. `None` for sequential reductions.
     pub fn part(&self) -> Option<u64> {
         match self.order {
             Order::Tree { part, .. } => Some(part as u64),
@@ -32,7 +37,7 @@ impl Fold {
 }
 
 impl Kernel {
-    /// The two kernels of a fold; `None` if points are combined one after the other, or there is no fold.
+    /// The two kernels of a reduction; `None` for sequential reductions and for kernels without a fold.
     pub fn split_fold(&self) -> Option<Split> {
         let fold = self.fold.as_ref().filter(|fold| fold.part().is_some())?;
         let totals = self.totals(fold).collect();
@@ -43,7 +48,7 @@ impl Kernel {
         fold.totals.iter().map(|&total| self.dtype(total))
     }
 
-    /// Instead of what follows a row the totals are stored.
+    /// The kernel of a part, which stores the totals in place of the row's epilogue.
     fn part(&self, fold: &Fold) -> Kernel {
         let (mut kernel, kept) = self.only(|number| !fold.after.contains(&number));
         let begin = kernel.insts.len();
@@ -55,7 +60,7 @@ impl Kernel {
         kernel
     }
 
-    /// Instead of what is computed at each point the totals of parts are loaded.
+    /// The kernel that joins parts, which loads the totals of parts in place of the values of points.
     fn join(&self, fold: &Fold) -> Kernel {
         let inner = self.axes as u32;
         let outside = |number: usize| self.level(&self.insts[number]) < inner && !self.is_of_fold(number);
@@ -70,7 +75,7 @@ impl Kernel {
         kernel
     }
 
-    /// Stores a value to one more buffer, which varies along these axes.
+    /// Stores a value to an additional buffer that varies along these axes.
     pub(super) fn store_besides(&mut self, value: KValue, varies: SmallVec<[bool; 4]>) {
         let op = KOp::Store(self.buffers.len() as u32, Part::Re);
         let first = KValue(self.values.len() as u32);
@@ -79,7 +84,7 @@ impl Kernel {
         Arc::make_mut(&mut self.insts).push(KInst { op, args, results: 0, first, loc: Loc::default() });
     }
 
-    /// Loads a value from one more buffer, which varies along these axes.
+    /// Loads a value from an additional buffer that varies along these axes.
     pub(super) fn load_besides(&mut self, dtype: DType, varies: SmallVec<[bool; 4]>) -> KValue {
         let op = KOp::Load(self.buffers.len() as u32, Part::Re);
         let first = KValue(self.values.len() as u32);
@@ -91,7 +96,7 @@ impl Kernel {
         first
     }
 
-    /// The same with some of the instructions.
+    /// The kernel with only some of its instructions.
     pub(super) fn only(&self, stays: impl Fn(usize) -> bool) -> (Kernel, Kept) {
         let mut kernel = self.clone();
         let mut before = vec![0];
@@ -104,9 +109,9 @@ impl Kernel {
     }
 }
 
-/// Where instructions are after some were taken out.
+/// The new numbers of instructions after some were removed.
 pub(super) struct Kept {
-    /// By old number, how many before it are left.
+    /// By old number, the count of remaining instructions before it.
     before: Vec<usize>,
 }
 

@@ -1,15 +1,16 @@
-//! Steps: outer-loop vectorization. The innermost axis of a kernel with steps is a loop in order. Each point
-//! of the axis around it, the *vector axis*, runs this loop, and these points are the lanes of vectors. So
-//! accumulators of adjacent results stay in vector registers, as in the inner kernel of a matrix product.
+//! Steps: outer-loop vectorization. The innermost axis of a kernel with steps is a sequential loop. The axis
+//! around it is the *vector axis*: each of its points runs the loop, and these points are vector lanes.
+//! Accumulators of adjacent results therefore stay in vector registers, as in the inner kernel of a matrix
+//! product.
 //!
-//! Instructions of the level of the vector axis run before the loop, or after it if they are in
-//! [`Steps::end`]. Values pass between them and the loop only as carried values, so that a code generator may
-//! give each a register.
+//! Instructions of the vector axis' level run before the loop, or after it if they are in [`Steps::end`].
+//! Values pass between them and the loop only as carried values, so that a code generator may assign a
+//! register to each.
 
 use super::{KInst, KOp, KValue, Kernel};
 use std::ops::Range;
 
-/// The loop in order. The lists have an entry for each carried value.
+/// The sequential loop. The lists have an entry for each carried value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Steps {
     /// The value before the first step.
@@ -18,31 +19,31 @@ pub struct Steps {
     pub before: Vec<KValue>,
     /// The value when a step ends.
     pub after: Vec<KValue>,
-    /// The value after the last step: `first` if there is none. No instruction defines it.
+    /// The value after the last step, or `first` if there is no step. No instruction defines it.
     pub last: Vec<KValue>,
     /// The instructions, by number, that run after the loop.
     pub end: Range<usize>,
-    /// For each buffer of the kernel the first buffer that has the same strides in all calls.
+    /// For each buffer of the kernel, the first buffer that has the same strides in all calls.
     pub alike: Vec<u32>,
 }
 
 impl Kernel {
-    /// The axis whose points are the lanes of vectors, if there is an axis.
+    /// The axis whose points are vector lanes, if there is one.
     pub fn vector_axis(&self) -> Option<usize> {
         (self.lanes_level() as usize).checked_sub(1)
     }
 
-    /// The level from which on an instruction runs for each point of the vector axis.
+    /// The least level of instructions that run for each point of the vector axis.
     pub fn lanes_level(&self) -> u32 {
         self.axes as u32 - u32::from(self.steps.is_some())
     }
 
-    /// True if an instruction runs after the steps.
+    /// Whether an instruction runs after the steps.
     pub fn is_after_steps(&self, inst: usize) -> bool {
         self.steps.as_ref().is_some_and(|steps| steps.end.contains(&inst))
     }
 
-    /// Where steps break a rule: the instruction and the rule.
+    /// The violation of a rule of steps: the instruction and the rule.
     pub(super) fn steps_problem(&self) -> Option<(usize, String)> {
         let steps = self.steps.as_ref()?;
         let wrong = |at: usize, message: &str| Some((at, message.to_string()));

@@ -1,13 +1,13 @@
-//! The same kernel for several iterations of a loop at once.
+//! Unrolls a loop of a kernel.
 
 use super::{KOp, KValue, Kernel, KernelBuilder, Part};
 use indexmap::IndexMap;
 use smallvec::SmallVec;
 
 impl Kernel {
-    /// So many iterations of a loop at once, one after the other: what is written at the same place in each is loaded and stored once. It has as many
-    /// iterations fewer; buffers that go along it, and are read, have copies for the others, iteration by iteration, after all buffers. `None` if
-    /// that can't be.
+    /// Unrolls a loop by `times` iterations, in order. Elements that do not vary along the loop are loaded
+    /// and stored once. The loop has `times` times fewer iterations. Buffers that vary along it have copies
+    /// for the other iterations, iteration by iteration, after all buffers. `None` if this is not possible.
     pub fn unrolled(&self, axis: usize, times: usize) -> Option<Kernel> {
         let alike = |op: &KOp| !matches!(op, KOp::Reference(_)) && !matches!(op, KOp::Index(a) if *a as usize == axis);
         let apart = self.buffers.iter().any(|buffer| buffer.written && buffer.varies[axis]);

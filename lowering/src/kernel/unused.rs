@@ -1,18 +1,18 @@
-//! What nothing depends on.
+//! Dead code elimination.
 
 use super::{Combination, Fold, KOp, KValue, Kernel};
 use std::ops::Range;
 use std::sync::Arc;
 
 impl Kernel {
-    /// For each instruction, whether a store, or one of these values, depends on it.
+    /// For each instruction, whether a store or one of these values depends on it.
     pub fn live(&self, values: impl Iterator<Item = KValue>) -> Vec<bool> {
         let mut wanted = vec![false; self.values.len()];
         values.for_each(|v| wanted[v.0 as usize] = true);
         let mut live = vec![false; self.insts.len()];
         for (n, inst) in self.insts.iter().enumerate().rev() {
             let results = inst.first.0..inst.first.0 + inst.results;
-            // What may fail is not left out.
+            // Instructions that may fail are live.
             let acts = matches!(inst.op, KOp::Store(..) | KOp::Reference(_));
             live[n] = acts || results.into_iter().any(|r| wanted[r as usize]);
             if live[n] {
@@ -22,7 +22,7 @@ impl Kernel {
         live
     }
 
-    /// Leaves out the instructions that nothing depends on.
+    /// Removes dead instructions.
     pub fn drop_unused(&mut self) {
         let carried = self.steps.iter().flat_map(|steps| steps.first.iter().chain(&steps.after).copied());
         let live = self.live(self.fold.iter().flat_map(Fold::given).chain(carried));
@@ -48,7 +48,7 @@ impl Kernel {
 }
 
 impl Fold {
-    /// What points give, and all that combinations come to.
+    /// The values of points, and the results of all combinations.
     pub(super) fn given(&self) -> impl Iterator<Item = KValue> {
         let others = [&self.onward, &self.alone].into_iter().flatten().flat_map(|other| &other.both);
         self.items.iter().chain(&self.both).chain(others).copied()

@@ -1,42 +1,43 @@
-//! Well-formedness of kernels, and what a code generator may refuse.
+//! Verifies the rules of kernels, and defines the errors of code generators.
 
 use super::{KOp, KValue, Kernel, Unary};
 use rewright_ir::{DType, Kind};
 use thiserror::Error;
 
-/// Why a kernel can't be compiled.
+/// The reason for which a kernel can't be compiled.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum KernelError {
-    /// The kernel breaks a rule of the IR: a defect of what built it.
+    /// The kernel violates a rule of the IR, which is a defect of its producer.
     #[error("malformed kernel, instruction {inst}: {message}")]
     Malformed {
         /// The number of the instruction.
         inst: usize,
-        /// What is wrong.
+        /// The violated rule.
         message: String,
     },
-    /// The code generator has no way to do this.
+    /// The code generator does not support the kernel.
     #[error("{codegen} can't compile this kernel: {message}")]
     Unsupported {
-        /// Which code generator.
+        /// The name of the code generator.
         codegen: &'static str,
-        /// Why.
+        /// The reason.
         message: String,
     },
-    /// The code generator can't be had at all.
+    /// The code generator is not available.
     #[error("{codegen}: {message}")]
     Unavailable {
-        /// Which code generator.
+        /// The name of the code generator.
         codegen: &'static str,
-        /// Why.
+        /// The reason.
         message: String,
     },
 }
 
 impl Kernel {
-    /// Checks the rules that code generators rely on.
+    /// Checks the rules on which code generators rely.
     pub fn verify(&self) -> Result<(), KernelError> {
-        // The first instruction that defines each value, if one does: copies of a combination share values.
+        // The first instruction that defines each value, if there is one: alternative combinations share
+        // values.
         let mut by = vec![None; self.values.len()];
         for (number, inst) in self.insts.iter().enumerate() {
             let results = inst.first.0 as usize..(inst.first.0 as usize).saturating_add(inst.results as usize);
@@ -115,7 +116,7 @@ impl Kernel {
         }
     }
 
-    /// True if a value is used by some instruction.
+    /// Whether an instruction uses a value.
     pub fn is_used(&self, value: KValue) -> bool {
         self.insts.iter().any(|i| i.args.contains(&value))
     }
