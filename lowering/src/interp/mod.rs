@@ -1,5 +1,5 @@
-//! The code generator `interp`: runs kernels as they are written, one instruction and one point at a time. It is the oracle for the
-//! other code generators, so it is as plain as can be.
+//! The code generator `interp`: interprets kernels as they are written, one instruction and one point at a
+//! time. It is the oracle for the other code generators, so it is as simple as possible.
 
 mod program;
 mod scalar;
@@ -32,12 +32,12 @@ impl CodeGen for Interp {
     }
 }
 
-/// Registers of a code generator whose blocks of loops are interpreted.
+/// The registers of an assumed code generator, for which loops of interpreted programs are blocked.
 const REGISTERS: usize = 16;
 
 struct Interpreted {
     kernel: Kernel,
-    /// The instructions of each level, in order.
+    /// The instructions of each level, in order, by number.
     levels: Vec<Vec<usize>>,
 }
 
@@ -48,16 +48,17 @@ impl CompiledKernel for Interpreted {
 
     unsafe fn call(&self, args: &KernelArgs) {
         let kernel = &self.kernel;
-        // SAFETY: the caller promises an extent an axis.
+        // SAFETY: the caller promises one extent per axis.
         let extents: Vec<u64> = (0..kernel.axes).map(|axis| unsafe { *args.extents.add(axis) }).collect();
         if extents[..kernel.lanes_level() as usize].contains(&0) {
             return;
         }
         let values = kernel.values.iter().map(|v| Scalar::zero(v.dtype)).collect();
         let mut run = Run { code: self, args, values, index: vec![0; kernel.axes], extents };
-        // SAFETY: the caller's promise is passed on, and every index stays below its extent.
+        // SAFETY: the caller's promise is forwarded, and every index stays below its extent.
         if let Err((number, error)) = unsafe { run.level(0) } {
-            // SAFETY: the caller promises a status that is valid for the call and used by nobody else meanwhile.
+            // SAFETY: the caller promises a status that is valid for the call, and that nothing else uses
+            // meanwhile.
             let status = unsafe { &mut *args.status };
             let inst = &kernel.insts[number];
             let name = if let KOp::Reference(r) = &inst.op { r.op.0.name } else { "kernel" };
@@ -77,28 +78,29 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Runs the instructions of a level, and then the loop inside of it. An error comes with its instruction.
+    /// Runs the instructions of a level, and then the loop inside of it. An error has the number of its
+    /// instruction.
     ///
     /// # Safety
-    /// As [`CompiledKernel::call`], and the indices of the loops around are below their extents.
+    /// As [`CompiledKernel::call`]; the indices of the outer loops are below their extents.
     unsafe fn level(&mut self, level: usize) -> Result<(), (usize, EvalError)> {
         let code = self.code;
         for &number in &code.levels[level] {
-            // SAFETY: passed on.
+            // SAFETY: forwarded.
             unsafe { self.inst(&code.kernel.insts[number]) }.map_err(|e| (number, e))?;
         }
         if let Some(fold) = code.kernel.fold.as_ref().filter(|_| level + 1 == code.kernel.axes) {
-            // SAFETY: passed on.
+            // SAFETY: forwarded.
             return unsafe { self.row(fold, level) };
         }
         if let Some(steps) = code.kernel.steps.as_ref().filter(|_| level + 1 == code.kernel.axes) {
-            // SAFETY: passed on.
+            // SAFETY: forwarded.
             return unsafe { self.steps(steps, level) };
         }
         if level < code.kernel.axes {
             for i in 0..self.extents[level] {
                 self.index[level] = i;
-                // SAFETY: passed on; `i` is below the extent.
+                // SAFETY: forwarded; `i` is below the extent.
                 unsafe { self.level(level + 1) }?;
             }
         }
@@ -114,26 +116,26 @@ impl Run<'_> {
         for i in 0..self.extents[axis] {
             self.index[axis] = i;
             set(&mut self.values, &steps.before, &carried);
-            // SAFETY: passed on; `i` is below the extent.
+            // SAFETY: forwarded; `i` is below the extent.
             unsafe { self.level(axis + 1) }?;
             carried = get(&self.values, &steps.after);
         }
         set(&mut self.values, &steps.last, &carried);
         for number in steps.end.clone() {
-            // SAFETY: passed on.
+            // SAFETY: forwarded.
             unsafe { self.inst(&self.code.kernel.insts[number]) }.map_err(|e| (number, e))?;
         }
         Ok(())
     }
 
-    /// Combines the points of the innermost loop, and goes on with the total.
+    /// Combines the points of the innermost loop, and runs the epilogue with the total.
     ///
     /// # Safety
     /// As [`Run::level`]; the extent of the loop is not 0.
     unsafe fn row(&mut self, fold: &Fold, axis: usize) -> Result<(), (usize, EvalError)> {
         let (code, extent) = (self.code, self.extents[axis]);
         let insts = &code.kernel.insts;
-        // Combining needs the values of this call, as do the points.
+        // Combinations need the values of this call, as the points do.
         let values = std::cell::RefCell::new(std::mem::take(&mut self.values));
         let combine = |left: Tuple, right: Tuple| -> Result<Tuple, (usize, EvalError)> {
             let mut values = values.borrow_mut();
@@ -147,7 +149,7 @@ impl Run<'_> {
             }
             Ok(get(&values, &fold.both))
         };
-        // In sequence what the row begins with need not be neutral.
+        // A sequential reduction begins with this value even if it is not neutral.
         let begins = fold.neutral.iter().zip(&fold.items);
         let begins = begins.map(|(&bits, &item)| Scalar::from_bits(code.kernel.dtype(item), (bits, 0)));
         let start: Option<Tuple> = (fold.order == Order::Sequential).then(|| begins.collect());
@@ -156,7 +158,7 @@ impl Run<'_> {
             self.index[axis] = i;
             self.values = values.take();
             let done = code.levels[axis + 1].iter().try_for_each(|&number| {
-                // SAFETY: passed on; `i` is below the extent.
+                // SAFETY: forwarded; `i` is below the extent.
                 unsafe { self.inst(&insts[number]) }.map_err(|e| (number, e))
             });
             values.replace(std::mem::take(&mut self.values));
@@ -168,7 +170,7 @@ impl Run<'_> {
         self.values = values.into_inner();
         set(&mut self.values, &fold.totals, &total.unwrap_or_default());
         fold.after.clone().try_for_each(|number| {
-            // SAFETY: passed on; what stands after a row is addressed by the loops around it only.
+            // SAFETY: forwarded; the addresses of the epilogue vary only along the outer loops.
             unsafe { self.inst(&insts[number]) }.map_err(|e| (number, e))
         })
     }
@@ -181,18 +183,19 @@ impl Run<'_> {
         let first = inst.first.0 as usize;
         match &inst.op {
             KOp::Store(buffer, part) => {
-                // SAFETY: passed on; the kernel is verified, so the value is of the buffer's dtype.
+                // SAFETY: forwarded; the kernel is verified, so the value is of the buffer's dtype.
                 unsafe { write(self.address(*buffer, *part), args[0]) };
             }
             KOp::Reference(reference) => reference_results(reference, args, &mut self.values[first..])?,
             KOp::Load(buffer, part) => {
                 let dtype = self.code.kernel.buffers[*buffer as usize].dtype.real();
-                // SAFETY: passed on.
+                // SAFETY: forwarded.
                 self.values[first] = unsafe { read(self.address(*buffer, *part), dtype) };
             }
             KOp::Param(n) => {
                 let dtype = self.code.kernel.params[*n as usize];
-                // SAFETY: the caller promises a word a parameter, and the kernel is verified to use no others.
+                // SAFETY: the caller promises one word per parameter, and the kernel is verified to use no
+                // others.
                 self.values[first] = Scalar::from_bits(dtype, (unsafe { *self.args.params.add(*n as usize) }, 0));
             }
             KOp::Index(axis) => self.values[first] = Scalar::I64(self.index[*axis as usize] as i64),
@@ -204,7 +207,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The address of a buffer's element at the current point, or of one part of it.
+    /// The address of a buffer's element, or of one part of it, at the current point.
     ///
     /// # Safety
     /// As [`Run::level`].
@@ -217,14 +220,14 @@ impl Run<'_> {
             let stride = unsafe { *self.args.strides.add(n * kernel.axes + axis) };
             offset = offset.wrapping_add(stride.wrapping_mul(self.index[axis] as i64));
         }
-        // SAFETY: the caller promises a pointer a buffer.
+        // SAFETY: the caller promises one pointer per buffer.
         let base = unsafe { *self.args.pointers.add(n) };
         base.wrapping_offset(offset as isize)
     }
 }
 
-/// The operands of an instruction. An array holds them where they are few: this is the interpreter's
-/// innermost loop.
+/// The operands of an instruction. Up to three of them are in an array, without an allocation: this is the
+/// interpreter's innermost loop.
 struct Operands {
     few: [Scalar; 3],
     count: usize,
@@ -246,7 +249,7 @@ impl Operands {
     }
 }
 
-/// The values of a few.
+/// A tuple of values.
 type Tuple = SmallVec<[Scalar; 3]>;
 
 fn get(values: &[Scalar], which: &[KValue]) -> Tuple {
@@ -257,35 +260,36 @@ fn set(values: &mut [Scalar], which: &[KValue], to: &[Scalar]) {
     which.iter().zip(to).for_each(|(v, &scalar)| values[v.0 as usize] = scalar);
 }
 
-/// What an instruction that only computes gives.
+/// The result of an instruction that depends only on its operands.
 fn computed(inst: &KInst, args: &[Scalar], dtype: DType) -> Result<Scalar, EvalError> {
     let undefined = || EvalError::unsupported(format!("{:?} is not defined for {args:?}", inst.op));
     scalar::compute(&inst.op, args, dtype).ok_or_else(undefined)
 }
 
 /// # Safety
-/// There is a float, integer or bool of this dtype, at any alignment.
+/// The address holds a float, integer or bool of this dtype, at any alignment.
 unsafe fn read(from: *const u8, dtype: DType) -> Scalar {
     let mut word = [0; 8];
-    // SAFETY: real dtypes have up to 8 bytes, all of which the caller promises to be readable.
+    // SAFETY: real dtypes have up to 8 bytes, and the caller promises that all of them are readable.
     unsafe { std::ptr::copy_nonoverlapping(from, word.as_mut_ptr(), dtype.size()) };
     Scalar::from_bits(dtype, (shift_to_low(u64::from_ne_bytes(word), dtype), 0))
 }
 
 /// # Safety
-/// There is room for a scalar of its dtype, at any alignment, and nobody else reads or writes it meanwhile.
+/// The address has room for a scalar of its dtype, at any alignment, and nothing else accesses it meanwhile.
 unsafe fn write(to: *mut u8, value: Scalar) {
     let word = shift_to_low(value.bits().0, value.dtype()).to_ne_bytes();
-    // SAFETY: real dtypes have up to 8 bytes, all of which the caller promises to be writable.
+    // SAFETY: real dtypes have up to 8 bytes, and the caller promises that all of them are writable.
     unsafe { std::ptr::copy_nonoverlapping(word.as_ptr(), to, value.dtype().size()) };
 }
 
-/// Moves the bytes that come first in memory to the low end of a word, or back: on big-endian machines they are at the high end.
+/// Moves the bytes that are first in memory to the low end of a word, or back. On big-endian machines they
+/// are at the high end.
 fn shift_to_low(word: u64, dtype: DType) -> u64 {
     if cfg!(target_endian = "big") { word.rotate_left(8 * dtype.size() as u32) } else { word }
 }
 
-/// Computes an op by its reference meaning, from and to the parts of its scalars.
+/// Evaluates an op by its reference meaning, on the parts of its scalars.
 fn reference_results(reference: &Reference, args: &[Scalar], results: &mut [Scalar]) -> Result<(), EvalError> {
     let Eval::Elementwise { scalar, .. } = reference.op.eval else {
         return Err(EvalError::unsupported("not elementwise"));

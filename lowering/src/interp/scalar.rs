@@ -1,11 +1,12 @@
-//! What each instruction computes, on scalars.
+//! The scalar semantics of each instruction.
 
 use crate::kernel::{Binary, Compare, KOp, MathCall, MathPtr, Unary};
 use rewright_ir::math::vector::{Bits, Real};
 use rewright_ir::{DType, Scalar};
 use std::num::Wrapping;
 
-/// The result of an instruction that depends on its operands only; `None` if it isn't defined for their dtypes.
+/// The result of an instruction that depends only on its operands; `None` if it is not defined for their
+/// dtypes.
 pub(super) fn compute(op: &KOp, args: &[Scalar], dtype: DType) -> Option<Scalar> {
     match (op, args) {
         (KOp::Const(bits), []) => Some(Scalar::from_bits(dtype, (*bits, 0))),
@@ -41,7 +42,7 @@ fn math(call: &MathCall, args: &[Scalar]) -> Option<Scalar> {
     })
 }
 
-/// What instructions need of an integer type that Rust's own operations don't define everywhere.
+/// Operations on integers that Rust's own operations do not define for all operands.
 trait Int: Sized {
     fn abs(self) -> Self;
     fn quot(self, by: Self) -> Self;
@@ -69,7 +70,8 @@ macro_rules! int {
             }
             fn shr(self, by: Self) -> Self {
                 let by = by as $unsigned;
-                // What is left of a negative number, shifted by all but one bit, is -1; of any other it is 0 after one more.
+                // A shift by all but one bit leaves -1 of a negative number. One more bit then leaves 0 of
+                // any other number.
                 if by >= Self::BITS as $unsigned { (self >> (Self::BITS - 1)) >> 1 } else { self >> by }
             }
         }
@@ -86,7 +88,7 @@ int! {
     u64 as u64, |x| x;
 }
 
-/// Returns an expression's value if all operands are of one of the variants.
+/// Returns the value of an expression if all operands are of one of the variants.
 macro_rules! variants {
     ([$($variant:ident)+] $operands:tt $xs:tt $body:expr) => {{
         $(variants!($variant $operands $xs $body);)+
@@ -98,14 +100,14 @@ macro_rules! variants {
     };
 }
 
-/// Returns an expression's value if all operands are of one integer dtype.
+/// Returns the value of an expression if all operands are of one integer dtype.
 macro_rules! ints {
     ($($operand:expr),+; |$($x:ident),+| $body:expr) => {
         variants!([I8 I16 I32 I64 U8 U16 U32 U64] [$($operand),+] [$($x),+] $body)
     };
 }
 
-/// The same on floats.
+/// Returns the value of an expression if all operands are of one float dtype.
 macro_rules! floats {
     ($($operand:expr),+; |$($x:ident),+| $body:expr) => {
         variants!([F32 F64] [$($operand),+] [$($x),+] $body)

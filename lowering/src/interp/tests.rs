@@ -10,11 +10,11 @@ fn written(dtype: DType, varies: &[bool]) -> Buffer {
     Buffer { dtype, written: true, varies: varies.into() }
 }
 
-/// Calls a kernel; strides are in bytes, buffer by buffer.
+/// Calls a kernel. The strides are in bytes, buffer by buffer.
 fn call(kernel: &Kernel, extents: &[u64], pointers: &[*mut u8], strides: &[i64], params: &[u64]) -> Status {
     let code = Interp.compile(kernel).unwrap();
     assert_eq!(pointers.len() * extents.len(), strides.len());
-    // SAFETY: each test gives arrays that have all elements which its extents and strides reach.
+    // SAFETY: the arrays of each test have all elements that its extents and strides reach.
     unsafe { code.run(extents, pointers, strides, params) }
 }
 
@@ -35,7 +35,7 @@ fn outer_values_are_those_of_the_row() {
     k.store(out, Part::Re, sum);
     let kernel = k.finish();
     let (mut row, mut all, mut out) = ([4.0, 9.0], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [0.0; 6]);
-    // Columns of `all` are read backwards, the result is written transposed.
+    // The columns of `all` are read backwards, and the result is written transposed.
     let pointers = [address(&mut row, 0), address(&mut all, 2), address(&mut out, 0)];
     let status = call(&kernel, &[2, 3], &pointers, &[8, 0, 24, -8, 8, 16], &[]);
     assert_eq!(status.failed, 0);
@@ -103,7 +103,7 @@ fn a_failing_op_stops_the_kernel_and_says_where() {
     assert_eq!((error.op, error.loc.line), (Some("power"), 12));
 }
 
-/// One instruction on constants.
+/// The value of one instruction on constants.
 fn one(op: KOp, args: &[Scalar], dtype: DType) -> Scalar {
     let mut k = KernelBuilder::new(0);
     let out = k.buffer(written(dtype, &[]));
