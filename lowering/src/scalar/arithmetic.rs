@@ -1,4 +1,4 @@
-//! Sums, products, signs and magnitudes; quotients have a file of their own.
+//! Sums, products, signs and magnitudes; quotients are in `division.rs`.
 
 use super::elem::{Elem, Elems, ScalarCx};
 use super::lower;
@@ -21,7 +21,7 @@ lower! {
     "sign" => sign;
 }
 
-/// Sum or difference, part by part; of bools "or".
+/// The sum or difference, part by part; for bools "or".
 fn sum(cx: &mut ScalarCx<'_>, args: &[Elem], op: Binary) -> Option<Elems> {
     let &[a, b] = args else { return None };
     let op = if a.dtype.is_bool() { Binary::Or } else { op };
@@ -29,7 +29,7 @@ fn sum(cx: &mut ScalarCx<'_>, args: &[Elem], op: Binary) -> Option<Elems> {
     Elem { dtype: a.dtype, re: cx.k.binary(op, a.re, b.re), im }.only()
 }
 
-/// Product, of complex numbers by the textbook formula; of bools "and".
+/// The product, for complex numbers by the textbook formula; for bools "and".
 pub(super) fn product(cx: &mut ScalarCx<'_>, a: Elem, b: Elem) -> Elem {
     let (Some(a_im), Some(b_im)) = (a.im, b.im) else {
         let op = if a.dtype.is_bool() { Binary::And } else { Binary::Mul };
@@ -73,7 +73,7 @@ fn sign(cx: &mut ScalarCx<'_>, args: &[Elem]) -> Option<Elems> {
     }
 }
 
-/// -1, 0 or 1; NaN of NaN. Zeros of both signs give +0.
+/// The sign: -1, 0 or 1, and NaN for NaN. Zeros of both signs give +0.
 fn float_sign(cx: &mut ScalarCx<'_>, x: KValue) -> KValue {
     let dtype = cx.k.dtype(x);
     let [zero, one, minus_one] = [0.0, 1.0, -1.0].map(|c| cx.float(dtype, c));
@@ -83,12 +83,12 @@ fn float_sign(cx: &mut ScalarCx<'_>, x: KValue) -> KValue {
     cx.k.select(above, one, rest)
 }
 
-/// `z / |z|`; 0 of 0; along the axis of an infinite part; NaN where the direction is unknown.
+/// `z / |z|`. It is 0 for 0, along the axis of an infinite part, and NaN if the direction is unknown.
 fn direction(cx: &mut ScalarCx<'_>, z: Elem) -> Option<Elems> {
     let (re, im) = (z.re, z.im?);
     let dtype = z.dtype.real();
     let (zero, nan) = (cx.float(dtype, 0.0), cx.float(dtype, f64::NAN));
-    // A quarter of what is so long that its length would overflow, and more of what is so short that its length may be subnormal.
+    // Scale down by 4 if the length could overflow, and scale up if it could be subnormal.
     let (most, least, more) = match dtype {
         DType::F32 => [f32::MAX / 4.0, f32::MIN_POSITIVE / f32::EPSILON, 1.0 / f32::EPSILON].map(f64::from).into(),
         _ => (f64::MAX / 4.0, f64::MIN_POSITIVE / f64::EPSILON, 1.0 / f64::EPSILON),
@@ -112,7 +112,7 @@ fn direction(cx: &mut ScalarCx<'_>, z: Elem) -> Option<Elems> {
     let along_re = cx.and(endless, re_infinite);
     let at_zero = cx.eq(length, zero);
     let (re_sign, im_sign) = (float_sign(cx, re), float_sign(cx, im));
-    // From the last case to the first, which has the last word.
+    // The cases are in order of increasing priority: each selection overrides the ones before it.
     let mut part = |x: KValue, if_im_infinite: KValue, if_re_infinite: KValue| {
         let value = cx.div(x, length);
         let value = cx.k.select(at_zero, zero, value);

@@ -1,4 +1,4 @@
-//! Comparisons, and what chooses by them.
+//! Comparisons, and extrema.
 
 use super::elem::{Elem, Elems, ScalarCx};
 use super::lower;
@@ -20,7 +20,8 @@ lower! {
     "where" => |cx, args| cx.select(args[0].re, args[1], args[2]).only();
 }
 
-/// A comparison: lexicographic of complex numbers, and of a signed with an unsigned integer as the numbers that they are.
+/// A comparison. Complex numbers compare lexicographically; a signed and an unsigned integer compare as
+/// numbers.
 pub(crate) fn compare(cx: &mut ScalarCx<'_>, op: Compare, a: Elem, b: Elem) -> KValue {
     let (Some(a_im), Some(b_im)) = (a.im, b.im) else {
         return match (a.dtype.is_unsigned(), b.dtype.is_unsigned()) {
@@ -47,7 +48,7 @@ pub(crate) fn compare(cx: &mut ScalarCx<'_>, op: Compare, a: Elem, b: Elem) -> K
     }
 }
 
-/// A signed integer with an unsigned one of its size.
+/// Compares a signed integer with an unsigned one of its size.
 fn signed_first(cx: &mut ScalarCx<'_>, op: Compare, a: KValue, b: Elem) -> KValue {
     let zero = cx.int(cx.k.dtype(a), 0);
     let negative = cx.lt(a, zero);
@@ -60,7 +61,7 @@ fn signed_first(cx: &mut ScalarCx<'_>, op: Compare, a: KValue, b: Elem) -> KValu
     cx.or(negative, relation)
 }
 
-/// An unsigned integer with a signed one of its size.
+/// Compares an unsigned integer with a signed one of its size.
 fn unsigned_first(cx: &mut ScalarCx<'_>, op: Compare, a: Elem, b: KValue) -> KValue {
     let zero = cx.int(cx.k.dtype(b), 0);
     let negative = cx.lt(b, zero);
@@ -73,28 +74,28 @@ fn unsigned_first(cx: &mut ScalarCx<'_>, op: Compare, a: Elem, b: KValue) -> KVa
     cx.and(positive, relation)
 }
 
-/// Which of two.
+/// The choice between the smaller and the greater of two numbers.
 #[derive(Clone, Copy, PartialEq)]
 enum Side {
     Least,
     Greatest,
 }
 
-/// What becomes of a NaN beside a number.
+/// The treatment of NaN: kept as the result, or dropped if the other operand is a number.
 #[derive(Clone, Copy, PartialEq)]
 enum Nan {
     Kept,
     Dropped,
 }
 
-/// The smaller or greater of two, the first of equal ones.
+/// The smaller or greater of two numbers, and the first one of equal numbers.
 fn extremum(cx: &mut ScalarCx<'_>, a: Elem, b: Elem, side: Side, nan: Nan) -> Elem {
     let least = side == Side::Least;
     match a.dtype.kind() {
         Kind::Bool => Elem::real(a.dtype, if least { cx.and(a.re, b.re) } else { cx.or(a.re, b.re) }),
         Kind::Int => Elem::real(a.dtype, cx.k.binary(if least { Binary::Min } else { Binary::Max }, a.re, b.re)),
         Kind::Float => {
-            // Of equal ones, and beside a NaN, it is `a`.
+            // `a` if they are equal, and if one is NaN.
             let value = cx.k.binary(if least { Binary::Min } else { Binary::Max }, b.re, a.re);
             let doubtful = if nan == Nan::Kept { b.re } else { a.re };
             if cx.k.as_constant(doubtful).is_some_and(|c| !c.to_f64().is_nan()) {
@@ -114,7 +115,7 @@ fn extremum(cx: &mut ScalarCx<'_>, a: Elem, b: Elem, side: Side, nan: Nan) -> El
     }
 }
 
-/// True where a part is NaN.
+/// Whether a part is NaN.
 pub(crate) fn any_nan(cx: &mut ScalarCx<'_>, x: Elem) -> KValue {
     let re = cx.is_nan(x.re);
     match x.im {

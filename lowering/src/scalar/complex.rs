@@ -1,11 +1,11 @@
-//! Functions of complex numbers: those of [`complex`], which computes `c64` at `c128` and rounds.
+//! Functions of complex numbers from [`complex`], which computes `c64` as `c128` and rounds.
 
 use super::elem::{Elem, Elems, ScalarCx};
 use crate::kernel::KValue;
 use rewright_ir::DType;
 use rewright_ir::math::vector::complex;
 
-/// The parts, at `f64`.
+/// The parts, as `f64`.
 fn wide(cx: &mut ScalarCx<'_>, z: Elem) -> Option<[KValue; 2]> {
     Some([z.re, z.im?].map(|part| cx.k.convert(part, DType::F64)))
 }
@@ -15,14 +15,14 @@ fn rounded(cx: &mut ScalarCx<'_>, parts: [KValue; 2], dtype: DType) -> Option<El
     Elem::complex(dtype, re, im).only()
 }
 
-/// The function of this name, if it is one of these.
+/// The function of this name, if [`complex`] has it.
 pub(super) fn call(cx: &mut ScalarCx<'_>, z: Elem, name: &str) -> Option<Elems> {
     let parts = wide(cx, z)?;
     let value = cx.expand_complex([parts], |[z]| Some(complex::unary(name)?(z)))?;
     rounded(cx, value, z.dtype)
 }
 
-/// `a` to the power `b`: where that is a constant of a few factors, only what it asks for.
+/// `a` to the power `b`. A constant exponent that is a small whole number is expanded to multiplications.
 pub(super) fn power(cx: &mut ScalarCx<'_>, a: Elem, b: Elem) -> Option<Elems> {
     let (base, exponent) = (wide(cx, a)?, wide(cx, b)?);
     let value = match few_factors(cx, b) {
@@ -32,7 +32,7 @@ pub(super) fn power(cx: &mut ScalarCx<'_>, a: Elem, b: Elem) -> Option<Elems> {
     rounded(cx, value, a.dtype)
 }
 
-/// The constant whole number that an exponent is, if it is one of so many factors.
+/// The whole number of a constant exponent, if its magnitude is at most [`complex::MOST_FACTORS`].
 fn few_factors(cx: &mut ScalarCx<'_>, b: Elem) -> Option<i32> {
     let [re, im] = [b.re, b.im?].map(|part| cx.k.as_constant(part).map(|c| c.to_f64()));
     let (re, im) = (re?, im?);

@@ -14,7 +14,7 @@ lower! {
     "fmod" => remainder;
 }
 
-/// True quotient; of complex numbers by Smith's method, division by zero dividing each part by +0.
+/// The true quotient, for complex numbers by Smith's method. A division by zero divides each part by +0.
 fn quotient(cx: &mut ScalarCx<'_>, a: Elem, b: Elem) -> Elem {
     let (Some(a_im), Some(b_im)) = (a.im, b.im) else {
         return Elem::real(a.dtype, cx.div(a.re, b.re));
@@ -26,8 +26,9 @@ fn quotient(cx: &mut ScalarCx<'_>, a: Elem, b: Elem) -> Elem {
     let scaled = cx.mul(other, ratio);
     let divisor = cx.add(greater, scaled);
     let scale = cx.div(one, divisor);
-    // With x the part of a that goes with the greater part of b, and y the other one, this is (x + y r) s, and (y - x r) s or its
-    // opposite, subtracted the other way around so that zeros have the right sign.
+    // Let x be the part of a that belongs to the greater part of b, and y the other one. The result is (x +
+    // y r) s, and (y - x r) s or its opposite, which is subtracted in reverse so that zeros have the right
+    // sign.
     let (x, y) = (cx.k.select(re_first, a.re, a_im), cx.k.select(re_first, a_im, a.re));
     let (xr, yr) = (cx.mul(x, ratio), cx.mul(y, ratio));
     let sum = cx.add(x, yr);
@@ -40,7 +41,7 @@ fn quotient(cx: &mut ScalarCx<'_>, a: Elem, b: Elem) -> Elem {
     Elem::complex(a.dtype, cx.k.select(by_zero, re_by_zero, re), cx.k.select(by_zero, im_by_zero, im))
 }
 
-/// 1 divided by the number; integers toward zero, complex numbers by Smith's method.
+/// The reciprocal: for integers rounded toward zero, for complex numbers by Smith's method.
 pub(super) fn reciprocal(cx: &mut ScalarCx<'_>, z: Elem) -> Elem {
     let one = cx.int(z.dtype.real(), 1);
     let Some(im) = z.im else {
@@ -56,11 +57,11 @@ pub(super) fn reciprocal(cx: &mut ScalarCx<'_>, z: Elem) -> Elem {
     Elem::complex(z.dtype, cx.div(x, divisor), cx.div(y, divisor))
 }
 
-/// What Smith's method begins with.
+/// The common values of Smith's method.
 struct Smith {
-    /// The real part is not smaller than the imaginary one, in magnitude. False if one is NaN.
+    /// Whether the real part has at least the magnitude of the imaginary one. False if one is NaN.
     re_first: KValue,
-    /// The greater part.
+    /// The part with the greater magnitude.
     greater: KValue,
     /// The other part divided by it.
     ratio: KValue,
@@ -75,7 +76,8 @@ impl Smith {
     }
 }
 
-/// True where an integer remainder and its divisor have different signs: the floor is then one below the quotient.
+/// Whether an integer remainder and its divisor have different signs: the floor is then the quotient minus
+/// one.
 fn wrong_sign(cx: &mut ScalarCx<'_>, remainder: KValue, divisor: KValue) -> KValue {
     let zero = cx.int(cx.k.dtype(divisor), 0);
     let signs = cx.xor(remainder, divisor);
@@ -83,7 +85,7 @@ fn wrong_sign(cx: &mut ScalarCx<'_>, remainder: KValue, divisor: KValue) -> KVal
     cx.and(differ, uneven)
 }
 
-/// The remainder that goes with a quotient toward zero; by zero 0.
+/// The remainder for a quotient that is rounded toward zero; 0 for a division by zero.
 fn remainder_of(cx: &mut ScalarCx<'_>, a: KValue, b: KValue, quotient: KValue) -> KValue {
     let zero = cx.int(cx.k.dtype(b), 0);
     let product = cx.mul(quotient, b);
@@ -92,7 +94,8 @@ fn remainder_of(cx: &mut ScalarCx<'_>, a: KValue, b: KValue, quotient: KValue) -
     cx.k.select(by_zero, zero, rest)
 }
 
-/// The remainder of division toward zero, of the quotient where that is computed already.
+/// The remainder of a division that rounds toward zero, computed from the quotient if that is computed
+/// already.
 fn truncated_remainder(cx: &mut ScalarCx<'_>, a: KValue, b: KValue) -> KValue {
     match cx.k.known_binary(Binary::Quot, a, b) {
         Some(quotient) => remainder_of(cx, a, b, quotient),
@@ -132,7 +135,7 @@ fn remainder_from(cx: &mut ScalarCx<'_>, rest: KValue, b: Elem) -> KValue {
     cx.k.select(wrong, moved, rest)
 }
 
-/// Floor quotient and its remainder: of integers with one division.
+/// The floor quotient and its remainder, for integers with one division.
 fn both(cx: &mut ScalarCx<'_>, args: &[Elem]) -> Option<Elems> {
     let &[a, b] = args else { return None };
     let (floor, rest) = if a.dtype.kind() == Kind::Float {

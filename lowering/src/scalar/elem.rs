@@ -1,11 +1,11 @@
-//! Elements as values of a kernel, and the small vocabulary that lowerings are written in.
+//! Elements as values of a kernel, and the operations of which lowerings are written.
 
 use crate::kernel::{Binary, Compare, KOp, KValue, KernelBuilder, MathCall, MathPtr, Unary};
 use rewright_ir::math::{RealFn, math_fn};
 use rewright_ir::{Attrs, DType, Scalar};
 use smallvec::SmallVec;
 
-/// An element: one value of the kernel, or for complex numbers the two parts.
+/// An element: one value of the kernel, or two for a complex number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elem {
     /// The dtype.
@@ -16,7 +16,7 @@ pub struct Elem {
     pub im: Option<KValue>,
 }
 
-/// The few elements that an op yields.
+/// The elements that an op yields.
 pub type Elems = SmallVec<[Elem; 2]>;
 
 impl Elem {
@@ -28,17 +28,17 @@ impl Elem {
     pub fn complex(dtype: DType, re: KValue, im: KValue) -> Self {
         Elem { dtype, re, im: Some(im) }
     }
-    /// The values that make it up.
+    /// The values of its parts.
     pub fn parts(&self) -> impl Iterator<Item = KValue> + use<> {
         std::iter::once(self.re).chain(self.im)
     }
-    /// The only result of an op.
+    /// The element as the only result of an op.
     pub fn only(self) -> Option<Elems> {
         Some(Elems::from_iter([self]))
     }
 }
 
-/// What a lowering works with.
+/// The context of a lowering.
 pub struct ScalarCx<'a> {
     /// The kernel.
     pub k: &'a mut KernelBuilder,
@@ -78,7 +78,7 @@ impl ScalarCx<'_> {
     pub fn mul(&mut self, a: KValue, b: KValue) -> KValue {
         self.k.binary(Binary::Mul, a, b)
     }
-    /// `a / b`, floats.
+    /// `a / b`; floats only.
     pub fn div(&mut self, a: KValue, b: KValue) -> KValue {
         self.k.binary(Binary::Div, a, b)
     }
@@ -86,7 +86,7 @@ impl ScalarCx<'_> {
     pub fn neg(&mut self, a: KValue) -> KValue {
         self.k.unary(Unary::Neg, a)
     }
-    /// Magnitude.
+    /// The magnitude.
     pub fn abs(&mut self, a: KValue) -> KValue {
         self.k.unary(Unary::Abs, a)
     }
@@ -107,41 +107,41 @@ impl ScalarCx<'_> {
     pub fn le(&mut self, a: KValue, b: KValue) -> KValue {
         self.k.compare(Compare::Le, a, b)
     }
-    /// Both bools, or both bits.
+    /// Logical or bitwise "and".
     pub fn and(&mut self, a: KValue, b: KValue) -> KValue {
         self.k.binary(Binary::And, a, b)
     }
-    /// One of the bools, or of the bits.
+    /// Logical or bitwise "or".
     pub fn or(&mut self, a: KValue, b: KValue) -> KValue {
         self.k.binary(Binary::Or, a, b)
     }
-    /// Exactly one of the bools, or of the bits.
+    /// Logical or bitwise "exclusive or".
     pub fn xor(&mut self, a: KValue, b: KValue) -> KValue {
         self.k.binary(Binary::Xor, a, b)
     }
-    /// The other bool, or all bits flipped.
+    /// Logical or bitwise "not".
     pub fn not(&mut self, a: KValue) -> KValue {
         self.k.unary(Unary::Not, a)
     }
 
-    /// True for NaN.
+    /// Whether a float is NaN.
     pub fn is_nan(&mut self, x: KValue) -> KValue {
         self.ne(x, x)
     }
-    /// True for the infinities.
+    /// Whether a float is infinite.
     pub fn is_infinite(&mut self, x: KValue) -> KValue {
         let infinity = self.float(self.k.dtype(x), f64::INFINITY);
         let magnitude = self.abs(x);
         self.eq(magnitude, infinity)
     }
-    /// True for what is neither infinite nor NaN.
+    /// Whether a float is neither infinite nor NaN.
     pub fn is_finite(&mut self, x: KValue) -> KValue {
         let infinity = self.float(self.k.dtype(x), f64::INFINITY);
         let magnitude = self.abs(x);
         self.lt(magnitude, infinity)
     }
 
-    /// `condition ? a : b`, of elements of one dtype.
+    /// `condition ? a : b`, for elements of one dtype.
     pub fn select(&mut self, condition: KValue, a: Elem, b: Elem) -> Elem {
         let im = a.im.zip(b.im).map(|(x, y)| self.k.select(condition, x, y));
         Elem { dtype: a.dtype, re: self.k.select(condition, a.re, b.re), im }
@@ -159,7 +159,7 @@ impl ScalarCx<'_> {
         }
     }
 
-    /// The conversion that [`Scalar::cast`] means.
+    /// The conversion of [`Scalar::cast`].
     pub fn cast(&mut self, x: Elem, to: DType) -> Elem {
         if x.dtype == to {
             return x;
@@ -175,9 +175,9 @@ impl ScalarCx<'_> {
         Elem { dtype: to, re, im }
     }
 
-    /// Computes the function of the table [`math`](rewright_ir::math) that has this name: by its instructions if it is one of
-    /// [`vector`](rewright_ir::math::vector), otherwise by a call. `None` if there is none, or it has another number of arguments, or
-    /// they are no floats.
+    /// Computes the function of this name in the table [`math`](rewright_ir::math): by its instructions if
+    /// it is one of [`vector`](rewright_ir::math::vector), otherwise by a call. `None` if there is no such
+    /// function, if it has another number of arguments, or if they are not floats.
     pub fn math(&mut self, name: &str, args: &[KValue]) -> Option<KValue> {
         let found = math_fn(name)?;
         let dtype = self.k.dtype(*args.first()?);

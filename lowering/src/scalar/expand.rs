@@ -1,4 +1,4 @@
-//! Functions of [`vector`] read as instructions of a kernel.
+//! Records functions of [`vector`] as instructions of a kernel.
 
 use super::elem::ScalarCx;
 use crate::kernel::{Binary, Compare, KOp, KValue, KernelBuilder, MathCall, MathPtr, Unary};
@@ -7,7 +7,7 @@ use rewright_ir::{DType, Scalar};
 use std::cell::RefCell;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Sub};
 
-/// A value of a kernel that is being built: a float, its bits or a bool.
+/// A value of the kernel under construction: a float, its bits or a bool.
 #[derive(Clone, Copy)]
 struct Recorded<'r> {
     kernel: &'r RefCell<&'r mut KernelBuilder>,
@@ -35,7 +35,7 @@ impl Recorded<'_> {
     }
 }
 
-/// One type for floats, bits or bools, by what the operations give.
+/// Defines the types for floats, bits and bools, each with its operators.
 macro_rules! reading {
     ($($name:ident: $($trait:ident $method:ident $op:ident),*;)*) => {$(
         #[derive(Clone, Copy)]
@@ -136,7 +136,7 @@ impl<'r> Real for Float<'r> {
 }
 
 impl Word<'_> {
-    /// The dtype of floats of the same size.
+    /// The float dtype of the same size.
     fn float(self) -> DType {
         if self.0.dtype() == DType::U32 { DType::F32 } else { DType::F64 }
     }
@@ -169,7 +169,7 @@ impl<'r> Bits for Word<'r> {
 }
 
 impl ScalarCx<'_> {
-    /// The function of a name as instructions, if it is one of [`vector`] with so many arguments.
+    /// The function of this name and number of arguments as instructions, if [`vector`] has it.
     pub(super) fn expand(&mut self, name: &str, args: &[KValue]) -> Option<KValue> {
         let kernel = RefCell::new(&mut *self.k);
         let read = |value| Float(Recorded { kernel: &kernel, value });
@@ -180,7 +180,7 @@ impl ScalarCx<'_> {
         }
     }
 
-    /// A function of complex numbers as instructions, from their parts.
+    /// A function of complex numbers as instructions on their parts.
     pub(super) fn expand_complex<const N: usize>(
         &mut self,
         args: [[KValue; 2]; N],

@@ -44,7 +44,7 @@ lower! {
     };
 }
 
-/// Rounds the parts; what is no float is an integer already.
+/// Rounds the parts; values that are no floats are integers already.
 fn round(cx: &mut ScalarCx<'_>, x: Elem, how: Unary) -> Elem {
     if x.dtype.kind() <= Kind::Int {
         return x;
@@ -52,13 +52,13 @@ fn round(cx: &mut ScalarCx<'_>, x: Elem, how: Unary) -> Elem {
     Elem { dtype: x.dtype, re: cx.k.unary(how, x.re), im: x.im.map(|im| cx.k.unary(how, im)) }
 }
 
-/// A question whose answer is known of everything that is neither a float nor a complex number.
+/// A predicate on floats and complex numbers; the answer for other dtypes is known.
 fn classify(cx: &mut ScalarCx<'_>, x: Elem, known: bool, ask: fn(&mut ScalarCx<'_>, Elem) -> KValue) -> Option<Elems> {
     let answer = if x.dtype.kind() <= Kind::Int { cx.bool(known) } else { ask(cx, x) };
     Elem::real(DType::Bool, answer).only()
 }
 
-/// How a float's bits are laid out.
+/// The bit layout of a float.
 struct Bits {
     signed: DType,
     unsigned: DType,
@@ -86,7 +86,7 @@ impl Bits {
     }
 }
 
-/// Fraction and integer part, both with the operand's sign.
+/// The fraction and the integer part, both with the operand's sign.
 fn modf(cx: &mut ScalarCx<'_>, args: &[Elem]) -> Option<Elems> {
     let x = args[0];
     let zero = cx.float(x.dtype, 0.0);
@@ -98,7 +98,7 @@ fn modf(cx: &mut ScalarCx<'_>, args: &[Elem]) -> Option<Elems> {
     Some(Elems::from_iter([Elem::real(x.dtype, fraction), Elem::real(x.dtype, whole)]))
 }
 
-/// Mantissa and exponent. Subnormal numbers are scaled up by 2^64 first.
+/// The mantissa and the exponent. Subnormal numbers are first scaled up by 2^64.
 fn frexp(cx: &mut ScalarCx<'_>, args: &[Elem]) -> Option<Elems> {
     let x = args[0];
     let bits = Bits::of(x.dtype);
@@ -129,14 +129,14 @@ fn frexp(cx: &mut ScalarCx<'_>, args: &[Elem]) -> Option<Elems> {
     Some(Elems::from_iter([Elem::real(x.dtype, mantissa), Elem::real(DType::I32, exponent)]))
 }
 
-/// The next number from x to y: one more or one less in the order of the bits.
+/// The next number from x toward y: the bits plus or minus one.
 fn next_after(cx: &mut ScalarCx<'_>, args: &[Elem]) -> Option<Elems> {
     let &[x, y] = args else { return None };
     let bits = Bits::of(x.dtype);
     let (zero, one, less) = (cx.float(x.dtype, 0.0), bits.word(cx, 1), bits.word(cx, u64::MAX));
     let word = cx.k.bitcast(x.re, bits.unsigned);
     let (up, negative) = (cx.lt(x.re, y.re), cx.lt(x.re, zero));
-    // Away from zero bits count up.
+    // Away from zero, the bits increase.
     let away = cx.xor(up, negative);
     let step = cx.k.select(away, one, less);
     let moved = cx.add(word, step);
@@ -151,7 +151,7 @@ fn next_after(cx: &mut ScalarCx<'_>, args: &[Elem]) -> Option<Elems> {
     Elem::real(x.dtype, cx.k.select(nan, sum, moved)).only()
 }
 
-/// To the next number away from zero.
+/// The distance to the next number away from zero.
 fn spacing(cx: &mut ScalarCx<'_>, args: &[Elem]) -> Option<Elems> {
     let &[x] = args else { return None };
     let bits = Bits::of(x.dtype);
@@ -165,10 +165,10 @@ fn spacing(cx: &mut ScalarCx<'_>, args: &[Elem]) -> Option<Elems> {
     Elem::real(x.dtype, cx.k.select(finite, gap, nan)).only()
 }
 
-/// A product with three powers of two at most, of which only the last rounds: where a result is subnormal, the ones before leave as many bits
-/// above the least exponent as a mantissa has.
+/// A product with up to three powers of two, of which only the last one rounds. If the result is subnormal,
+/// the products before it leave as many bits above the least exponent as a mantissa has.
 ///
-/// The exponent is a float from here on: where that rounds it, the result is 0 or infinite anyway.
+/// The exponent is converted to a float first: where that rounds, the result is 0 or infinite in any case.
 fn ldexp(cx: &mut ScalarCx<'_>, args: &[Elem]) -> Option<Elems> {
     let &[x, n] = args else { return None };
     let bits = Bits::of(x.dtype);
@@ -177,7 +177,7 @@ fn ldexp(cx: &mut ScalarCx<'_>, args: &[Elem]) -> Option<Elems> {
     let down = cx.float(x.dtype, 2.0 - bias + f64::from(bits.mantissa));
     let (most, fewest) = (cx.float(x.dtype, 3.0 * bias), cx.float(x.dtype, -3.0 * bias));
     let count = bits.word(cx, bits.mantissa.into());
-    // A number added to this one is in its last bits.
+    // An integer that is added to this number is in the last bits of the sum.
     let integers = cx.float(x.dtype, 2f64.powi(bits.mantissa as i32) + bias);
     let given = cx.k.convert(n.re, x.dtype);
     let given = cx.k.binary(Binary::Min, given, most);

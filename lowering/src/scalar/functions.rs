@@ -1,11 +1,11 @@
-//! Functions of floats: calls of the shared table, but for the few that are an instruction or two. Functions of complex numbers are
-//! in `complex.rs`.
+//! Functions of floats: calls of the shared table, or one or two instructions. Functions of complex numbers
+//! are in `complex.rs`.
 
 use super::elem::{Elem, Elems, ScalarCx};
 use super::{complex, lower};
 use crate::kernel::Unary;
 
-/// Registers the ops whose meaning on floats is the function of their name.
+/// Registers ops whose meaning on floats is the function of the same name.
 macro_rules! calls {
     ($($name:literal)*) => {
         lower! { $($name => |cx, args| call(cx, args, $name);)* }
@@ -43,7 +43,7 @@ pub(super) fn call(cx: &mut ScalarCx<'_>, args: &[Elem], name: &str) -> Option<E
     Elem::real(args[0].dtype, cx.math(name, &values)?).only()
 }
 
-/// A product with a constant that each precision rounds by itself.
+/// The product with a constant that is rounded for each precision.
 fn scaled(cx: &mut ScalarCx<'_>, x: Elem, double: f64, single: f32) -> Option<Elems> {
     let factor = cx.float(x.dtype, if x.dtype == rewright_ir::DType::F32 { single.into() } else { double });
     Elem::real(x.dtype, cx.mul(x.re, factor)).only()

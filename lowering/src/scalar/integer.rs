@@ -1,4 +1,5 @@
-//! What only bools and integers have. Common divisors and multiples are loops, and are left to their reference meaning.
+//! Operations on bools and integers only. Greatest common divisors and least common multiples need loops,
+//! and run by their reference meaning.
 
 use super::elem::{Elem, Elems, ScalarCx};
 use super::lower;

@@ -1,4 +1,4 @@
-//! Logic: operands are taken as "not zero".
+//! Logic on truth values: an operand is true if it is not zero.
 
 use super::elem::{Elem, Elems, ScalarCx};
 use super::lower;

@@ -1,6 +1,7 @@
-//! Elementwise ops in kernel IR: what computes one element of an op, at one of its loops.
+//! Lowers elementwise ops to kernel IR: the instructions that compute one element of an op, for one of its
+//! loops (dtype signatures).
 //!
-//! Each op says how by the interface [`LowerScalar`], which any crate can register for any op:
+//! The interface [`LowerScalar`] defines the lowering of an op. Any crate can register it for any op:
 //!
 //! ```
 //! use rewright_lowering::Binary;
@@ -19,8 +20,8 @@
 //! # fn main() {}
 //! ```
 //!
-//! The results must be those of the op's reference meaning bit for bit, whatever the operands are. An op that has no lowering at a
-//! loop is computed there by its reference meaning, one point at a time.
+//! The results must be those of the op's reference meaning bit for bit, for all operands. If an op has no
+//! lowering for a loop, the reference meaning computes it there, one point at a time.
 
 mod arithmetic;
 mod compare;
@@ -42,11 +43,11 @@ use crate::kernel::{KOp, Reference};
 use rewright_ir::{Attrs, DType, Eval, Loop, Op};
 use smallvec::SmallVec;
 
-/// Computes one element: appends what does it to the kernel, and gives the results. Operands and results are of the dtypes
-/// of the op's loop. `None` if there is no lowering at these dtypes.
+/// Computes one element: appends instructions to the kernel, and returns the results. Operands and results
+/// have the dtypes of the op's loop. `None` if there is no lowering for these dtypes.
 pub type LowerFn = fn(&mut ScalarCx<'_>, &[Elem]) -> Option<Elems>;
 
-/// Interface: how an elementwise op is computed in kernel IR.
+/// Interface: the lowering of an elementwise op to kernel IR.
 #[derive(Clone, Copy)]
 pub struct LowerScalar(pub LowerFn);
 
@@ -59,8 +60,9 @@ macro_rules! lower {
 use lower;
 
 impl ScalarCx<'_> {
-    /// Computes an elementwise op on operands of any dtypes: chooses its loop, casts the operands, applies its lowering, or its
-    /// reference meaning where there is none. The error says why the op can't be applied to these operands.
+    /// Computes an elementwise op on operands of any dtypes: selects its loop, casts the operands, and
+    /// applies its lowering, or its reference meaning if there is none. The error is the reason for which
+    /// the op can't be applied to these operands.
     pub fn apply(&mut self, op: Op, attrs: &Attrs, args: &[Elem]) -> Result<Elems, String> {
         let Eval::Elementwise { resolve, .. } = op.eval else {
             return Err(format!("`{op}` is not elementwise"));

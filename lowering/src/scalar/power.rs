@@ -1,4 +1,5 @@
-//! Powers. A power of integers may fail unless the exponent is a constant, and is left to its reference meaning.
+//! Powers. An integer power may fail unless the exponent is a constant, and then runs by its reference
+//! meaning.
 
 use super::arithmetic::product;
 use super::division::reciprocal;
@@ -36,7 +37,8 @@ fn integer_power(cx: &mut ScalarCx<'_>, args: &[Elem]) -> Option<Elems> {
     if power.dtype.is_int() { None } else { reciprocal(cx, power).only() }
 }
 
-/// Repeated squaring from the lowest bit of the exponent, in the order in which `integer_power` says that products are rounded.
+/// Repeated squaring from the lowest bit of the exponent, in the order in which `integer_power` rounds
+/// products.
 fn by_squaring(cx: &mut ScalarCx<'_>, x: Elem, n: u64) -> Elem {
     let (mut base, mut rest) = (x, n);
     let mut power: Option<Elem> = None;
