@@ -1,5 +1,5 @@
-//! Kernels that only copy, as the ones that stage elements. Where the elements that a kernel loads are adjacent
-//! along another loop than the innermost one, squares of them are transposed in registers.
+//! Kernels that only copy, as the ones that stage elements. Where the elements that a kernel loads are
+//! adjacent along another loop than the innermost one, squares of them are transposed in registers.
 
 use super::{Axis, copy_strided};
 use crate::kernel::{CompiledKernel, KOp, Kernel, KernelArgs, Packing, Part};
@@ -56,8 +56,8 @@ fn copies(kernel: &Kernel) -> Option<SmallVec<[Copied; 2]>> {
 }
 
 impl CopyKernel {
-    /// The axes of a copy, if it is worth transposing squares: the source is adjacent along one loop, the target
-    /// along another one, and they do not overlap.
+    /// The axes of a copy, if it is worth transposing squares: the source is adjacent along one loop, the
+    /// target along another one, and they do not overlap.
     ///
     /// # Safety
     /// As [`CompiledKernel::call`].
@@ -99,8 +99,8 @@ impl CompiledKernel for CopyKernel {
             }
         }
         for (Copied { size, from, to }, axes) in self.copies.iter().zip(all) {
-            // SAFETY: the elements are those that the kernel loads and stores, and there is an address for each
-            // buffer. Both memories are apart.
+            // SAFETY: the elements are those that the kernel loads and stores, and there is an address for
+            // each buffer. Both memories are apart.
             unsafe {
                 let pointer = |(buffer, offset): (usize, usize)| (*args.pointers.add(buffer)).wrapping_add(offset);
                 copy_strided(*size, pointer(*from), pointer(*to), axes);

@@ -69,8 +69,8 @@ impl Cranelift {
             let isa = cranelift_native::builder().map_err(unsupported)?;
             isa.finish(settings::Flags::new(flags(opt_level)?)).map_err(unsupported)
         };
-        // Kernels are built with loop-invariant code hoisted and common values shared, so the optimizer is not
-        // worth its time. Loop programs address memory by many terms.
+        // Kernels are built with loop-invariant code hoisted and common values shared, so the optimizer is
+        // not worth its time. Loop programs address memory by many terms.
         let (isa, optimizing) = (isa("none")?, isa("speed")?);
         if isa.pointer_bits() != 64 {
             return Err(unsupported("only 64-bit processors"));

@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_nobody_holds_is_used_again_by_what_fits() {
+    fn free_memory_is_used_again_for_blocks_that_fit() {
         let mut buffers = Buffers::default();
         let first = filled(&mut buffers, DType::F64, &[10, 10]);
         let share = first.clone();

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_uses_is_forgotten() {
+    fn unused_kernels_are_dropped() {
         for n in 0..1000 {
             compile(&Interp, &plus(1000.0 + f64::from(n), 1)).unwrap();
         }

@@ -103,8 +103,8 @@ pub(super) struct ParamSources<'c> {
 }
 
 impl Compiled {
-    /// The parameters, those of scalar operands by a function of the operand, the part and the dtype. `None` if
-    /// one is not there.
+    /// The parameters, those of scalar operands by a function of the operand, the part and the dtype. `None`
+    /// if one is not there.
     pub(super) fn params<W>(
         &self,
         &ParamSources { args, symbols, space }: &ParamSources<'_>,
@@ -133,8 +133,8 @@ impl Compiled {
         self.lowered.params.iter().zip(&self.lowered.program.params).map(word).collect()
     }
 
-    /// The addresses and strides of the buffers; `place` gives the first element, the shape, and the strides in
-    /// bytes. `None` if one is not there.
+    /// The addresses and strides of the buffers; `place` gives the first element, the shape, and the strides
+    /// in bytes. `None` if one is not there.
     pub(super) fn buffers(
         &self,
         mut place: impl FnMut(&ProgramBuffer, DType) -> Option<(*mut u8, Shape, Strides)>,

@@ -17,10 +17,9 @@
 //! ```
 //!
 //! A value that crosses from the first loop to the second one becomes an element of a local buffer (scalar
-//! expansion). The points of a reduction are distributed alike: the first loop is over the points of a part of
-//! its tree, and the reduction of the part is a kernel. Loops that turn out to be short run as they are.
-//! Both techniques are in Allen and Kennedy, "Optimizing Compilers for Modern Architectures"
-//! (2001).
+//! expansion). The points of a reduction are distributed alike: the first loop is over the points of a part
+//! of its tree, and the reduction of the part is a kernel. Loops that turn out to be short run as they are.
+//! Both techniques are in Allen and Kennedy, "Optimizing Compilers for Modern Architectures" (2001).
 
 use super::replay::Replay;
 use super::walk::{defined, each_access, each_use, locals};
