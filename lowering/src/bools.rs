@@ -1,15 +1,18 @@
-//! Bools as words of 64, the first one in the lowest bit.
+//! Packs bools into words of 64 bits. The first bool of a word is its lowest bit.
 
-/// The bools of a word.
+/// The number of bools in a word.
 pub const WORD: usize = 64;
 
-/// Interface: the op's result has the bools of its operand, dense and without a style, as words of [`WORD`] along the last axis: what [`pack_bools`] makes of each row.
+/// Interface: the op packs the bools of its operand into words of [`WORD`] along the last axis, each row as
+/// [`pack_bools`] does. The operand is dense and has no storage style.
 ///
-/// A kernel that makes such bools for this op only is then one step with it: bools are packed while the cache holds them, and no array has them all.
+/// A kernel whose bools only this op uses becomes one step with it: the bools are packed while the cache
+/// holds them, and no array of all bools is allocated.
 #[derive(Clone, Copy, Debug)]
 pub struct PacksBools;
 
-/// Packs a row of bools, whose bits beyond the end are zero. There is a word for every [`WORD`] bools, and for what remains.
+/// Packs a row of bools. There is one word for every [`WORD`] bools, and one for the remainder, whose bits
+/// beyond the end of the row are zero.
 pub fn pack_bools(bools: &[bool], words: &mut [u64]) {
     assert_eq!(bools.len().div_ceil(WORD), words.len(), "a word for each 64 bools");
     #[cfg(target_arch = "x86_64")]
@@ -17,18 +20,18 @@ pub fn pack_bools(bools: &[bool], words: &mut [u64]) {
         // SAFETY: the processor has these instructions.
         return unsafe { avx512(bools, words) };
     } else if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: as above.
+        // SAFETY: the processor has these instructions.
         return unsafe { avx2(bools, words) };
     }
     words.iter_mut().zip(bools.chunks(WORD)).for_each(|(word, bools)| *word = portable(bools));
 }
 
-/// A word of up to 64 bools.
+/// Packs up to 64 bools into a word.
 fn portable(bools: &[bool]) -> u64 {
     let mut word = 0;
     let (eights, rest) = bools.as_chunks::<8>();
     for (number, eight) in eights.iter().enumerate() {
-        // The product has each of the eight at its place in the highest byte, and nothing else there.
+        // The highest byte of the product has bool `i` at bit `i`. No other bits of the product reach it.
         let bytes = u64::from_le_bytes(eight.map(u8::from));
         word |= (bytes.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * number);
     }
@@ -42,7 +45,7 @@ fn avx512(bools: &[bool], words: &mut [u64]) {
     use std::arch::x86_64::{_mm512_loadu_si512, _mm512_test_epi8_mask};
     let (whole, rest) = bools.as_chunks::<WORD>();
     for (word, bools) in words.iter_mut().zip(whole) {
-        // SAFETY: there are 64 bytes.
+        // SAFETY: `bools` has 64 bytes.
         let bytes = unsafe { _mm512_loadu_si512(bools.as_ptr().cast()) };
         *word = _mm512_test_epi8_mask(bytes, bytes);
     }
@@ -56,9 +59,9 @@ fn avx2(bools: &[bool], words: &mut [u64]) {
     let (whole, rest) = bools.as_chunks::<WORD>();
     for (word, bools) in words.iter_mut().zip(whole) {
         let half = |from: usize| {
-            // SAFETY: there are 32 bytes from the first one and from the 32nd on.
+            // SAFETY: `bools` has 64 bytes, and `from` is 0 or 32, so 32 bytes follow.
             let bytes = unsafe { _mm256_loadu_si256(bools.as_ptr().add(from).cast()) };
-            // A byte is 0 or 1: its lowest bit becomes the highest one.
+            // Each byte is 0 or 1. The shift moves its lowest bit to its highest bit.
             u64::from(_mm256_movemask_epi8(_mm256_slli_epi16::<7>(bytes)) as u32)
         };
         *word = half(0) | half(32) << 32;
@@ -66,7 +69,7 @@ fn avx2(bools: &[bool], words: &mut [u64]) {
     last(rest, words);
 }
 
-/// The last word, if it is not a whole one.
+/// Packs the last word, if it has fewer than [`WORD`] bools.
 #[cfg(target_arch = "x86_64")]
 fn last(rest: &[bool], words: &mut [u64]) {
     if let (Some(word), false) = (words.last_mut(), rest.is_empty()) {

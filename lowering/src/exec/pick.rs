@@ -1,4 +1,5 @@
-//! Steps that read at arrays of positions, or where a mask is true: each place's elements are copied to theirs in the result.
+//! Gather steps: copy the elements of an array at positions from index arrays, or where a mask is true, to
+//! the result.
 
 use super::by_reference::Why;
 use super::machine::{Activation, Machine};
@@ -13,7 +14,7 @@ use rewright_ir::value::checked_len;
 use rewright_ir::{Element, EvalError, InstData, with_dtype};
 use smallvec::SmallVec;
 
-/// What is read, where, and where to.
+/// A gather step.
 #[derive(Clone, Copy, Debug)]
 pub struct Pick {
     by: By,
@@ -23,34 +24,36 @@ pub struct Pick {
 
 #[derive(Clone, Copy, Debug)]
 enum By {
-    /// Positions of the leading axes.
+    /// Index arrays, one for each of the leading axes.
     Positions,
-    /// Positions of one axis, counting from the last one if negative.
+    /// One index array, for this axis. A negative axis counts from the end.
     Along(i64),
     /// A mask over the leading axes.
     Mask,
 }
 
-/// Places in an array: of each index of the outer axes, which come first in the result, those at offsets.
+/// The selected positions of an array. The outer axes come first in the result. For each index of the outer
+/// axes, an offset selects one index of the axes after them, and the element or subarray there.
 struct Picked {
+    /// The number of outer axes.
     outer: usize,
-    /// Bytes, from the first element there.
+    /// The offsets in bytes, from the first element for an index of the outer axes.
     offsets: Vec<isize>,
-    /// The extents of the result that the offsets are.
+    /// The extents of the result's axes that the offsets fill, in row-major order.
     extents: Shape,
-    /// The number of axes that the offsets stand for.
+    /// The number of the array's axes that an offset replaces.
     axes: usize,
 }
 
 impl Picked {
-    /// The extents of what is read of an array.
+    /// The extents of the result.
     fn shape(&self, array: &Place<'_>) -> Shape {
         [&array.shape[..self.outer], &self.extents, &array.shape[self.outer + self.axes..]].concat().into()
     }
 }
 
 impl Pick {
-    /// What an instruction reads, if it does that.
+    /// The gather step of an instruction; `None` if its op is not a gather.
     pub fn of(data: &InstData, exit: Option<u32>) -> Option<Pick> {
         let by = match data.op {
             op if op == GATHER => By::Positions,
@@ -61,7 +64,8 @@ impl Pick {
         Some(Pick { by, exit })
     }
 
-    /// What is read, without the offsets, and how many of these there will be; `None` if something does not fit.
+    /// The selected positions without their offsets, and the number of offsets. `None` if the shapes do not
+    /// fit.
     fn places(self, array: &Place<'_>, others: &[&Held]) -> Option<(Picked, usize)> {
         let picked = |outer, axes, extents| Picked { outer, offsets: Vec::new(), extents, axes };
         let picked = match self.by {
@@ -86,14 +90,16 @@ impl Pick {
         Some((picked, count))
     }
 
-    /// Fills in the offsets, which are zeros, one for each place; `None` if one is out of bounds.
+    /// Computes the offsets. They are zeros before, one for each selected position. `None` if an index is out
+    /// of bounds.
     fn find(self, array: &Place<'_>, others: &[&Held], picked: &mut Picked) -> Option<()> {
         let stride = |axis: usize| array.strides[axis] * array.unit;
         let Picked { outer, offsets, extents, axes } = picked;
         if let (By::Mask, &[held]) = (self.by, others) {
             let along: Strides = (0..*axes).map(stride).collect();
             let mut next = offsets.iter_mut();
-            // SAFETY: each address is that of an element of the mask, which is held: a byte that is 0 or 1.
+            // SAFETY: each address is that of an element of the mask, a byte that is 0 or 1. The mask stays
+            // alive while it is held.
             walk(&held.place()?, &along, |at, offset| {
                 if unsafe { at.read() } != 0
                     && let Some(place) = next.next()
@@ -109,16 +115,18 @@ impl Pick {
     }
 }
 
-/// How many elements of a mask are true.
+/// Counts the elements of a mask that are true.
 fn count(mask: &Place<'_>) -> usize {
     let mut count = 0;
     let nowhere: Strides = Strides::from_elem(0, mask.shape.len());
-    // SAFETY: each address is that of an element of the mask, which is held: a byte that is 0 or 1.
+    // SAFETY: each address is that of an element of the mask, a byte that is 0 or 1. The mask stays alive
+    // while it is held.
     walk(mask, &nowhere, |at, _| count += usize::from(unsafe { at.read() } != 0));
     count
 }
 
-/// Calls with the address of each element, in row-major order, and the sum of other distances along the same axes.
+/// Calls `each` for every element in row-major order, with the address of the element, and with the offset
+/// that the strides `along` give for the same index.
 fn walk(place: &Place<'_>, along: &[isize], mut each: impl FnMut(*const u8, isize)) {
     if place.shape.contains(&0) {
         return;
@@ -150,7 +158,8 @@ fn walk(place: &Place<'_>, along: &[isize], mut each: impl FnMut(*const u8, isiz
     }
 }
 
-/// Adds the distances of positions along an axis; `None` if one is out of bounds.
+/// Adds to each offset the index of its position in `held` times the stride of an axis. Negative indices
+/// count from the end. `None` if an index is out of bounds.
 fn add_positions(held: &Held, extents: &[usize], extent: usize, stride: isize, offsets: &mut [isize]) -> Option<()> {
     let inside = |at: i128| {
         let at = if at < 0 { at + extent as i128 } else { at };
@@ -167,7 +176,7 @@ fn add_positions(held: &Held, extents: &[usize], extent: usize, stride: isize, o
     let mut fits = true;
     let nowhere: Strides = Strides::from_elem(0, extents.len());
     with_dtype!(place.dtype, T => walk(&place, &nowhere, |at, _| {
-        // SAFETY: the address is that of an element of this dtype, which is held.
+        // SAFETY: the address is that of an element of this dtype. The array stays alive while it is held.
         let position = unsafe { at.cast::<T>().read_unaligned() }.to_scalar().to_i128();
         match (position.and_then(inside), offsets.next()) {
             (Some(distance), Some(offset)) => *offset += distance,
@@ -178,7 +187,8 @@ fn add_positions(held: &Held, extents: &[usize], extent: usize, stride: isize, o
 }
 
 impl Machine<'_> {
-    /// Reads at places. What is out of bounds or does not fit is left to the op's reference meaning, which says why.
+    /// Runs a gather step. If an index is out of bounds, or shapes do not fit, the op's reference meaning
+    /// runs instead, and its error says why.
     pub(super) fn pick(&self, act: &mut Activation<'_, '_>, step: &Step, pick: Pick) -> Result<(), EvalError> {
         let ([def], Some(held)) = (&step.defs[..], self.picked(act, step, pick)?) else {
             return self.array(act, step, ArrayEval::Op, Why::WRONG);
@@ -187,7 +197,8 @@ impl Machine<'_> {
         self.admit(act, def, "result")
     }
 
-    /// What is read; `None` if something does not fit. Nothing takes long or much memory before limits have been asked.
+    /// The result of a gather; `None` if an index is out of bounds, or shapes do not fit. The limits are
+    /// checked before each loop over elements and each allocation.
     fn picked(&self, act: &Activation<'_, '_>, step: &Step, pick: Pick) -> Result<Option<Held>, EvalError> {
         let others: SmallVec<[&Held; 4]> = (1..step.args.len()).map(|n| self.operand(act, step, n)).collect();
         let is_scalar = step.defs.iter().any(|def| def.ty.is_scalar());
@@ -208,11 +219,12 @@ impl Machine<'_> {
         }
         let fresh = self.fresh(act, pick.exit, array.dtype, shape.clone())?;
         if !shape.contains(&0) {
-            // SAFETY: the offsets lead to elements of the array, which is held; the target has the shape of the places and what is read at each.
+            // SAFETY: the offsets lead to elements of the array, which stays alive while it is held. The
+            // target is new memory with the shape of the result.
             unsafe { copy_picked(&array, &picked, fresh.target.pointer, &fresh.target.strides) };
         }
         self.forget(bytes);
-        // SAFETY: all elements were copied.
+        // SAFETY: `copy_picked` wrote every element.
         let held = unsafe { fresh.into_held() };
         match held.place().filter(|_| is_scalar) {
             Some(place) => Ok(element(&place).map(Held::Scalar)),
@@ -220,7 +232,8 @@ impl Machine<'_> {
         }
     }
 
-    /// As many zeros, whose bytes count as held until they are [forgotten](Machine::forget).
+    /// Fills `list` with `count` zeros. Returns their bytes, which count as live until they are
+    /// [uncounted](Machine::forget).
     fn list(&self, count: usize, list: &mut Vec<isize>) -> Result<u64, EvalError> {
         let bytes = (count as u64).saturating_mul(size_of::<isize>() as u64);
         self.charge(bytes)?;
@@ -231,14 +244,14 @@ impl Machine<'_> {
     }
 }
 
-/// The most bytes of lines that are copied without a call.
+/// The most bytes of a line (contiguous trailing axes) that is copied without a call.
 const SHORT: usize = 256;
 
-/// Copies what is at the places.
+/// Copies the elements or subarrays at the selected positions to the target, with these strides in bytes.
 ///
 /// # Safety
-/// The offsets lead to elements of the array, valid to read; the target has a place, valid to write and apart from these, for each element of the result, of which
-/// there is one at least.
+/// The offsets lead to elements of the array that are valid to read. The target has memory for each element
+/// of the result, valid to write, which does not alias the array. The result has at least one element.
 unsafe fn copy_picked(array: &Place<'_>, picked: &Picked, target: *mut u8, strides: &[isize]) {
     let Picked { outer, offsets, extents, axes } = picked;
     let bytes = |axis: &isize| axis * array.unit;
@@ -262,13 +275,14 @@ unsafe fn copy_picked(array: &Place<'_>, picked: &Picked, target: *mut u8, strid
         walk(&places, &nowhere, |to, _| {
             let Some(&offset) = next.next() else { return };
             let (from, to) = (source.wrapping_offset(offset), to.cast_mut());
-            // SAFETY: these are places of as many elements as are read at each, by the caller's promise.
+            // SAFETY: by the caller's promise, the elements of the subarray at `from` are valid to read,
+            // those at `to` are valid to write, and the two do not alias.
             unsafe {
                 match line {
                     1 if is_line => to.write(from.read()),
                     4 if is_line => to.cast::<[u8; 4]>().write(from.cast::<[u8; 4]>().read()),
                     8 if is_line => to.cast::<[u8; 8]>().write(from.cast::<[u8; 8]>().read()),
-                    // A call takes as long as copying a short line.
+                    // A call of `memcpy` would take as long as the copy of a short line.
                     16..=SHORT if is_line && line.is_multiple_of(16) => {
                         let (from, to) = (from.cast::<[u8; 16]>(), to.cast::<[u8; 16]>());
                         (0..line / 16).for_each(|n| to.add(n).write(from.add(n).read()));
