@@ -1,9 +1,11 @@
-//! Finding kernels that can be run band by band (`schedule/band.rs` says what that is), and what of their temporaries needs no place but for
-//! one band.
+//! Finds consecutive kernels that can run band by band, and their temporaries that need memory for one band
+//! only. `schedule/band.rs` describes bands and runs them.
 //!
-//! What kernels share is told by where they read and write: by distances from the first elements of arguments, results and temporaries.
-//! An iteration of a loop touches a *slab* of each buffer, and the next one the same further on. Two kernels fit where, of each memory that one of
-//! them writes, they either touch different parts, or their slabs move on together and never reach the next ones.
+//! The analysis compares the memory that kernels access: ranges of bytes, as offsets from the first elements
+//! of arguments, results and temporaries. An iteration of a loop touches a *slab* of each buffer, and the
+//! next iteration touches the same slab one stride further on. Two kernels can share a band if this holds for
+//! each memory that at least one of them writes: they touch disjoint parts of it, or their slabs have the
+//! same stride, and the slabs of an iteration never reach those of the next.
 
 use super::{Action, Run, Where, feed, launch};
 use crate::exec::launch::Pointers;
@@ -12,43 +14,46 @@ use crate::schedule::{self, Bands, Decision, LINE, Moved, Threads, Work, facts, 
 use rewright_ir::Scalar;
 use smallvec::SmallVec;
 
-/// The most kernels that are thought of together.
+/// The most kernels of a band.
 const MOST: usize = 16;
-/// What one iteration touches may take so many times what a band does, which is a quarter of the cache.
+/// The most bytes of rows that one iteration may touch, as a multiple of the bytes that a band has for rows.
+/// A band is a quarter of the second-level cache.
 const LONGEST: u64 = 3;
 
-/// Bands save fetching the bytes that kernels share, which are at least this part of all bytes: with fewer, calls for each band and columns
-/// that are cut take longer than that saves.
+/// The kernels of a band share at least one byte in this number of bytes. Bands save the reloads of shared
+/// bytes. With fewer, the calls for each band and the cuts through columns take longer than that saves.
 const LEAST_SHARED: u64 = 20;
 
-/// What a temporary takes up of their memory: the first byte, and how many.
+/// The room of a temporary in the memory of all temporaries: the offset of the first byte, and the number of
+/// bytes.
 pub(super) type Room = (isize, usize);
 
-/// Kernels that are run band by band.
+/// Kernels that run band by band.
 #[derive(Debug)]
 pub(super) struct Band {
     pub members: Vec<Member>,
     pub bands: Bands,
 }
 
-/// One of them.
+/// A kernel of a band.
 #[derive(Debug)]
 pub(super) struct Member {
     pub run: Run,
-    /// The loop, and how many of its iterations are one of the band's.
+    /// The number of the kernel's loop, and how many of its iterations make one iteration of the shared loop.
     pub along: (usize, u64),
-    /// How a band is run. Results go past the caches if nobody reads them here, and all arrays together are too large for these.
+    /// The schedule of one band. It uses streaming stores if no other member touches the results, and all
+    /// arrays together are too large for the caches.
     pub decision: Decision,
-    /// Buffers that are in the scratch memory.
+    /// The buffers that are in scratch memory.
     pub moved: SmallVec<[Moved; 2]>,
 }
 
 impl Band {
-    /// Runs the kernels, with addresses and scalars of a call; `None` if a point fails.
+    /// Runs the kernels, with the addresses and scalars of a call; `None` if a point fails.
     ///
     /// # Safety
-    /// What is at the addresses is valid to read, and to write where it is written, as far as the kernels' extents and strides go; what
-    /// is written is apart from what is in other memories.
+    /// The elements that the kernels' extents and strides reach from the addresses are valid to read, and
+    /// valid to write where kernels write them. A memory that is written aliases no other memory.
     pub(super) unsafe fn run(
         &self,
         plan: &FuncPlan,
@@ -74,46 +79,49 @@ impl Band {
             members.push(schedule::Member { work, along: *along, decision, moved });
         }
         let threads = Threads::now(nanos, threads).worth(nanos);
-        // SAFETY: the addresses are the caller's promise. The loops' iterations write to different elements, and `Slab::fits` is true of each two
-        // kernels; what is moved only these use, each at the distance from its room's beginning that it has in the scratch memory.
+        // SAFETY: the addresses are the caller's promise. The iterations of the loops write disjoint
+        // elements, and `Slab::fits` holds for each two kernels. Only these kernels use the moved buffers. In
+        // scratch memory, a buffer has the same offset from the start of its room as without bands.
         let status = unsafe { run_bands(&members, &self.bands, threads) };
         (status.failed == 0).then_some(())
     }
 }
 
-/// The bytes that iterations of a loop touch.
+/// The bytes of a memory that the iterations of a loop touch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slab {
     memory: usize,
     pub written: bool,
-    /// The bytes of an element.
+    /// The size of an element, in bytes.
     pub size: u64,
-    /// The first byte of the first iteration, and one past the last.
+    /// The lowest byte that the first iteration touches.
     pub low: isize,
+    /// One past the highest byte that the first iteration touches.
     pub high: isize,
-    /// From one iteration to the next.
+    /// The distance from one iteration to the next, in bytes.
     pub stride: isize,
 }
 
 impl Slab {
-    /// The bytes that all iterations touch.
+    /// The range of bytes that all iterations touch.
     fn all(&self, count: u64) -> (isize, isize) {
         let moved = self.stride.saturating_mul(count as isize - 1);
         (self.low.saturating_add(moved.min(0)), self.high.saturating_add(moved.max(0)))
     }
 
-    /// True if iterations of both touch the same bytes.
+    /// Whether the byte ranges of the two loops, over all iterations, overlap.
     fn overlaps(&self, other: &Slab, count: u64) -> bool {
         let (a, b) = (self.all(count), other.all(count));
         self.memory == other.memory && a.0 < b.1 && b.0 < a.1
     }
 
-    /// True if what an iteration touches ends before the next one begins.
+    /// Whether the byte ranges of different iterations are disjoint.
     fn is_row(&self) -> bool {
         (self.high - self.low).unsigned_abs() <= self.stride.unsigned_abs()
     }
 
-    /// True if no iteration of one touches what another iteration of the other touches, unless both only read.
+    /// Whether different iterations of the two loops touch disjoint bytes, or both loops only read. The
+    /// iterations of the same number may touch the same bytes.
     fn fits(&self, other: &Slab, count: u64) -> bool {
         if self.memory != other.memory || !(self.written || other.written) {
             return true;
@@ -127,14 +135,15 @@ impl Slab {
     }
 }
 
-/// A kernel with a loop.
+/// A kernel, and the loop to run in bands.
 pub(super) struct Candidate {
     pub along: (usize, u64),
     pub slabs: SmallVec<[Slab; 6]>,
 }
 
 impl Candidate {
-    /// With a loop of which so many iterations are `count` of a band; `None` if there is none that writes to different elements and `fits`.
+    /// Takes the first loop with these properties, if there is one: its extent is a multiple of `count` (the
+    /// iterations of the shared loop), its iterations write disjoint elements, and its slabs satisfy `fits`.
     pub fn new(run: &Run, step: &Step, count: u64, fits: impl Fn(&[Slab]) -> bool) -> Option<Candidate> {
         let lowered = &launch(step)?.lowered;
         (0..run.bound.extents.len()).find_map(|number| {
@@ -149,7 +158,8 @@ impl Candidate {
     }
 }
 
-/// What each buffer of a kernel is touched at by one iteration.
+/// The slab of each buffer. An iteration is `unit` iterations of the kernel's loop `along`. `None` on
+/// overflow.
 fn slabs(run: &Run, step: &Step, (along, unit): (usize, u64)) -> Option<SmallVec<[Slab; 6]>> {
     let kernel = &launch(step)?.lowered.kernel;
     let loops = run.bound.extents.len();
@@ -170,8 +180,9 @@ fn slabs(run: &Run, step: &Step, (along, unit): (usize, u64)) -> Option<SmallVec
     run.buffers.iter().enumerate().map(one).collect()
 }
 
-/// Puts kernels that follow one another into bands of about so many bytes where that is worth it. All temporaries are in one memory, each in
-/// a room of its own; one that is only used band by band has none any more. Gives the bytes that the others need.
+/// Replaces consecutive kernels by bands of about `bytes` bytes where that is profitable. All temporaries are
+/// in one memory, each in a room of its own. A temporary that is only used band by band loses its room.
+/// Returns the bytes that the other temporaries need.
 pub(super) fn find(
     actions: &mut Vec<Action>,
     steps: &[Step],
@@ -194,16 +205,19 @@ pub(super) fn find(
     pack(actions, temporaries, &rooms)
 }
 
-/// Kernels that can be put together.
+/// Kernels that can run in bands.
 struct Found {
     members: Vec<Candidate>,
+    /// The number of iterations of the shared loop.
     count: u64,
+    /// The iterations of a band.
     each: u64,
-    /// All arrays together are too large for the caches.
+    /// Whether all arrays together are too large for the caches.
     large: bool,
 }
 
-/// The most kernels from the first action on that can be run together, if there are two and their arrays are larger than a band.
+/// The longest sequence of kernels, from the first action on, that can run in bands. It has at least two
+/// kernels, and arrays that are larger than a band.
 fn longest(actions: &[Action], steps: &[Step], bytes: u64) -> Option<Found> {
     let runs = actions.iter().take(MOST).map_while(|action| match action {
         Action::Kernel(run) if run.fills.is_empty() && launch(&steps[run.step]).is_some_and(|l| l.is_plain()) => {
@@ -212,7 +226,8 @@ fn longest(actions: &[Action], steps: &[Step], bytes: u64) -> Option<Found> {
         _ => None,
     });
     let runs: SmallVec<[&Run; MOST]> = runs.collect();
-    // The first two have the loop, one of them by itself.
+    // The number of iterations of the shared loop is the extent of a loop of the first or second kernel. In
+    // other kernels it may be a divisor of an extent.
     let mut counts: SmallVec<[u64; 8]> =
         runs.iter().take(2).flat_map(|run| run.bound.extents.iter().copied()).collect();
     counts.retain(|count| *count > 1);
@@ -222,7 +237,8 @@ fn longest(actions: &[Action], steps: &[Step], bytes: u64) -> Option<Found> {
     found.max_by_key(|found| found.members.len())
 }
 
-/// As many kernels as go together with so many iterations.
+/// The longest prefix of the kernels that can run in bands of a shared loop with `count` iterations. `None`
+/// if that is not profitable.
 fn together(runs: &[&Run], steps: &[Step], count: u64, bytes: u64) -> Option<Found> {
     let mut members: Vec<Candidate> = Vec::new();
     for run in runs {
@@ -239,10 +255,11 @@ fn together(runs: &[&Run], steps: &[Step], count: u64, bytes: u64) -> Option<Fou
     let rows = || moving().filter(|slab| slab.is_row());
     let of_one = span(rows().map(|slab| (slab.memory, (slab.low, slab.high))));
     let of_all = span(moving().map(|slab| (slab.memory, slab.all(count))));
-    // Each column reaches from one end of an array to the other, so each band has all of these: half of the cache is left for what is cut.
+    // Columns: the slabs of different iterations overlap, and reach from one end of an array to the other. So
+    // each band touches all of these bytes, and at least half of the bytes of a band must be left for rows.
     let of_columns = span(moving().filter(|slab| !slab.is_row()).map(|slab| (slab.memory, slab.all(count))));
     let left = Some(bytes.saturating_sub(of_columns)).filter(|left| *left >= of_columns)?;
-    // A row that is longer is a band as long as the cache still holds it.
+    // A row that is longer than a band is a band by itself if the cache still holds it.
     let each = if left < of_one && of_one <= LONGEST * left { 1 } else { left.checked_div(of_one)? };
     let large = of_all > facts().last_level / 3;
     let is_shared = |number: usize, slab: &Slab| {
@@ -256,7 +273,7 @@ fn together(runs: &[&Run], steps: &[Step], count: u64, bytes: u64) -> Option<Fou
     (members.len() > 1 && is_worth).then_some(Found { members, count, each, large })
 }
 
-/// The bytes from the first to the last of each part of a memory, parts that are the same once.
+/// The sum of the lengths of byte ranges of memories. Equal ranges count once.
 fn span(parts: impl Iterator<Item = (usize, (isize, isize))>) -> u64 {
     let mut parts: Vec<(usize, (isize, isize))> = parts.collect();
     parts.sort_unstable();
@@ -265,7 +282,8 @@ fn span(parts: impl Iterator<Item = (usize, (isize, isize))>) -> u64 {
 }
 
 impl Found {
-    /// The kernels in bands; `rest` are all other actions.
+    /// The band of these kernels. Moves temporaries to scratch memory, unless one of `rest`, all other
+    /// actions, uses them.
     fn band(self, runs: Vec<Run>, rest: &[Action], steps: &[Step], temporaries: usize, rooms: &mut [Room]) -> Band {
         let streams: Vec<bool> = (0..runs.len()).map(|number| self.large && self.is_for_others(number)).collect();
         let members = runs.into_iter().zip(&self.members).zip(streams);
@@ -295,14 +313,15 @@ impl Found {
         Band { members, bands: Bands { count: self.count, each: self.each, scratch } }
     }
 
-    /// True if no other kernel of the band touches what this one writes.
+    /// Whether no other kernel of the band touches the memories that this kernel writes.
     fn is_for_others(&self, number: usize) -> bool {
         let others = || self.members.iter().enumerate().filter(|(other, _)| *other != number);
         let mut written = self.members[number].slabs.iter().filter(|slab| slab.written);
         written.all(|slab| others().all(|(_, other)| other.slabs.iter().all(|s| s.memory != slab.memory)))
     }
 
-    /// How far apart iterations are in a temporary, if the room of one is all that each touches.
+    /// The stride of iterations in a temporary, if all members have the same positive stride there, and an
+    /// iteration touches no bytes beyond its own stride.
     fn stride_in(&self, temporaries: usize, room: Room) -> Option<usize> {
         let slabs = self.members.iter().flat_map(|member| &member.slabs);
         let slabs: SmallVec<[&Slab; 8]> =
@@ -322,14 +341,14 @@ pub(super) fn is_in(place: Where, temporaries: usize, room: Room) -> bool {
     place.memory == temporaries && within(place.offset, room)
 }
 
-/// True if an action uses the temporary of a room.
+/// Whether an action uses the temporary of a room.
 pub(super) fn uses(action: &Action, temporaries: usize, room: Room) -> bool {
     let mut found = false;
-    // Nothing is changed, so nothing needs to be taken back.
     places(action, &mut |place| found |= is_in(place, temporaries, room));
     found
 }
 
+/// Calls `see` with each address that an action reads or writes.
 fn places(action: &Action, see: &mut impl FnMut(Where)) {
     let mut of_run = |run: &Run| {
         run.buffers.iter().for_each(|&place| see(place));
@@ -348,7 +367,8 @@ fn places(action: &Action, see: &mut impl FnMut(Where)) {
     }
 }
 
-/// Gives the temporaries that have a room places one after the other, and says how many bytes these are.
+/// Assigns new offsets to the temporaries that still have a room, one after the other, each at a cache line.
+/// Returns the bytes of all.
 fn pack(actions: &mut [Action], temporaries: usize, rooms: &[Room]) -> usize {
     let mut end = 0;
     let placed: Vec<(Room, isize)> = rooms
@@ -396,7 +416,8 @@ mod tests {
         crate::exec::replay::testing::compile(&format!("func @f(%x: f64[m, n], %y: f64[m, n]) -> {body}"), options)
     }
 
-    /// The kernels of each band, its scratch memory, and the bytes of other temporaries, of calls after the second.
+    /// For calls after the second: each band's number of kernels, iterations and bytes of scratch memory, and
+    /// the bytes of other temporaries.
     fn bands(f: &Executable) -> (Vec<(usize, u64, usize)>, usize) {
         replay(f, |replay| {
             let bands = replay.actions.iter().filter_map(|action| match action {
@@ -453,7 +474,7 @@ entry:
   %1 = add %x, %y
   ret %0, %1
 }";
-        // Its axes are not one loop, as its rows don't follow one another.
+        // The rows are not adjacent, so the two loops are not merged.
         let x = array(10, 2_001);
         let f = compile(body, Options { band_bytes: Some(660_000), ..Options::default() });
         (0..4).for_each(|_| drop(call(&f, x.slice(s![.., 1..]), x.slice(s![.., 1..]))));
@@ -518,7 +539,8 @@ entry:
 
     #[test]
     fn rows_that_differ_from_band_to_band_are_staged_for_each() {
-        // In a band of one iteration a row of `x` is the same for all rows of the result, in the whole call it is not.
+        // In a band of one iteration, all rows of the result use the same row of `x`. In the whole call they
+        // do not.
         let body = "f64[m, m, n], f64[m, n] {
 entry:
   %0 = expand_dims %x, axes=[1]
@@ -542,14 +564,15 @@ entry:
                 });
                 bands.collect::<Vec<_>>()
             };
-            // A split, a stage and a collapsed loop; no split for each iteration of the band.
+            // The sequence is a split, a stage and a collapse. The loop over
+            // the band's single iteration is not split.
             assert_eq!(replay(&together, staged), Some(vec![(1, 3)]));
         }
     }
 
     #[test]
     fn rows_that_others_need_are_made_before() {
-        // The second kernel reads the columns of what the first one makes, the third one all of it.
+        // The second kernel reads columns of the first kernel's result, and the third kernel reads all of it.
         let body = "f64[n, m], f64 {
 entry:
   %0 = exp %x
@@ -608,7 +631,7 @@ entry:
         assert!(!rows.fits(&slab(false, 0, 800, 0), 10), "of everything");
         assert!(!rows.fits(&slab(false, 40, 120, 80), 10), "of the next row too");
         assert!(rows.fits(&slab(false, 800, 880, 0), 10), "elsewhere");
-        assert!(slab(false, 0, 80, 80).fits(&slab(false, 0, 800, 0), 10), "nobody writes");
+        assert!(slab(false, 0, 80, 80).fits(&slab(false, 0, 800, 0), 10), "both only read");
         let backwards = slab(true, 720, 800, -80);
         assert!(backwards.fits(&backwards, 10) && !backwards.fits(&rows, 10));
     }

@@ -288,7 +288,7 @@ mod tests {
                     };
                     assert!(each.len() == 1 && each[0] >= 128, "{each:?} {rows} {columns} {text}");
                     let before = fed(&apart).map_or(usize::MAX, |(_, bytes)| bytes);
-                    assert!(temporaries < before, "{temporaries}: what is passed needs no place");
+                    assert!(temporaries < before, "{temporaries}: arrays that are passed need no room");
                 }
             }
         }
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_need_too_is_made_before() {
+    fn arrays_that_others_need_are_computed_before() {
         let body = "  %0 = transpose %y, perm=[1, 0]
   %1 = mul %x, %0
   %2 = sum %1

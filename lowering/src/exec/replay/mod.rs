@@ -1,12 +1,19 @@
-//! Calls like one of the latest: all that such a call decides is known, and only pointers are put in.
+//! Replay cache: a call with the dtypes, extents and strides of a recent call reuses its cached plan, and
+//! only patches pointers and scalars.
 //!
-//! Take a function whose steps are kernels, loop programs, views and scalar ops, one after the other. Calls of equal dtypes, extents and strides
-//! do the same in it, but for where elements are and what they hold. After two of the latest calls that are alike, and went well, the steps are
-//! gone through once more with addresses that are made up: one for each argument, buffer and result, far from one another. What a kernel
-//! is given then says which of these each of its buffers is in, and how far from the first element. That is a [`Replay`]. A later call that
-//! is like those two fills in the addresses. Where it can't go on, since a kernel says that a point fails, the call begins anew without it,
-//! for nothing was written but to temporaries and results. Kernels that make rows out of rows are then run on some rows at a time
-//! (`band.rs`), and so are those that make what comes to one number (`feed.rs`).
+//! The cache is for functions whose steps are a straight line of kernels, loop programs, views and scalar
+//! ops. Calls with equal dtypes, extents and strides take the same decisions in them. Only the addresses and
+//! the values of elements differ.
+//!
+//! After two successful calls with the same signature, the recorder interprets the steps once more, with
+//! made-up addresses: one for each argument, buffer and result, far from one another. The address of each
+//! kernel buffer then tells which of these memories the buffer is in, and its offset from the first element.
+//! The recorded plan is a [`Replay`]. A later call with the same signature puts its own addresses in. If a
+//! kernel reports that a point fails, the call starts again without the plan. This is safe because only
+//! temporaries and results were written.
+//!
+//! The plan also fuses kernels. Kernels that compute rows from rows run band by band (`band.rs`), and so do
+//! kernels whose result is reduced to one number (`feed.rs`).
 
 mod band;
 mod feed;
@@ -38,41 +45,41 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use whole::Made;
 
-/// What the latest calls that were unlike one another looked like, and how those like them go: the latest first.
+/// The replay cache of a function: the signatures of recent calls and their plans, most recently used first.
 #[derive(Debug, Default)]
 pub struct Again {
     known: SmallVec<[Box<Known>; MOST_KNOWN]>,
 }
 
-/// So many different calls are known: arrays of a few lengths in turns.
+/// The most signatures in the cache: enough for callers that alternate between arrays of a few lengths.
 const MOST_KNOWN: usize = 8;
 
-/// What a call looked like, and how one like it goes.
+/// The signature of a call, and its plan.
 #[derive(Debug)]
 struct Known {
     look: Look,
-    /// None if no other call was like it yet, or it can't be done like that.
+    /// The plan; none before the second call with this signature, or if such calls can't be replayed.
     replay: Option<Box<Replay>>,
-    /// Another call was like it, so it was tried to make one.
+    /// Whether recording was attempted: there was a second call with this signature.
     tried: bool,
 }
 
-/// The most bytes of temporaries, which have a place of their own each: larger ones had better share theirs. What is only there
-/// band by band does not count.
+/// The most bytes of a plan's temporaries. Each has memory of its own. Larger ones had better share memory,
+/// so calls that need more are not replayed. Temporaries that only exist band by band do not count.
 const MOST_TEMPORARY: usize = 256 << 10;
 
-/// What is alike in calls that are: dtypes, ranks, extents and strides, in numbers.
+/// The signature of a call: dtypes, ranks, extents and strides, encoded as integers.
 type Look = SmallVec<[isize; 24]>;
 
 impl Again {
-    /// How calls like the latest one go.
+    /// The plan for the signature of the latest call.
     #[cfg(test)]
     pub fn latest(&self) -> Option<&Replay> {
         self.known.first()?.replay.as_deref()
     }
 
-    /// Does a call if it is like one of the latest, and says whether it did: its results, but for those that go to the caller's buffers, are then in
-    /// `given`.
+    /// Replays a call if its signature is in the cache, and returns whether it did. If so, `given` has the
+    /// results, except for those in the caller's buffers.
     #[inline]
     pub fn call(
         &mut self,
@@ -99,7 +106,7 @@ impl Again {
         false
     }
 
-    /// Remembers a call that went well.
+    /// Adds the signature of a successful call, or records its plan at the second such call.
     pub fn remember(&mut self, plan: &FuncPlan, args: &[Arg<'_>], outs: &[ViewMut<'_>], how: How) {
         if let Some(at) = self.known.iter().position(|known| looks_like(args, outs, &known.look, |_| ())) {
             self.known[..=at].rotate_right(1);
@@ -110,7 +117,7 @@ impl Again {
             }
             return;
         }
-        // The memory of the one that is given up is used again.
+        // The new entry reuses the memory of the evicted one.
         let mut known = match self.known.len() {
             MOST_KNOWN => self.known.pop(),
             _ => None,
@@ -127,7 +134,8 @@ impl Again {
     }
 }
 
-/// Tells what a call looks like, until it is not to go on, and where the memories begin that it is given.
+/// Passes the signature of a call to `tell`, one integer after the other, until `tell` returns false. Passes
+/// the address of each memory of the call to `begin`. Returns whether `tell` never returned false.
 #[inline]
 fn look(
     args: &[Arg<'_>],
@@ -144,7 +152,7 @@ fn look(
             Arg::Array(array) => look_at(&array_place(array), 1, &mut begin, &mut tell),
             Arg::View(view) => look_at(&view_place(view), 2, &mut begin, &mut tell),
             Arg::Styled(styled) => {
-                // A name is the place of its text.
+                // Names are interned, so the address of the text identifies a name.
                 let name = styled.style().name().as_str().as_ptr().addr() as isize;
                 let (dtype, shape, components) = (styled.dtype() as isize, styled.shape(), styled.components());
                 let head = [-1 - dtype, name, shape.len() as isize, components.len() as isize];
@@ -164,7 +172,7 @@ fn look(
     })
 }
 
-/// The same of one memory that is read.
+/// [`look`] for one array that is read.
 #[inline]
 fn look_at(
     place: &Place<'_>,
@@ -179,32 +187,35 @@ fn look_at(
         && place.strides.iter().all(|&stride| tell(stride))
 }
 
-/// Whether a call looks like this; if it does, all its memories are told.
+/// Whether a call has this signature. If it has, `begin` has got the addresses of all its memories.
 #[inline]
 fn looks_like(args: &[Arg<'_>], outs: &[ViewMut<'_>], known: &Look, begin: impl FnMut(*mut u8)) -> bool {
     let mut known = known.iter();
     look(args, outs, begin, |word| known.next() == Some(&word)) && known.next().is_none()
 }
 
-/// Where something begins: in which of the call's memories, and how many bytes from its first element.
+/// An address relative to one of the call's memories: the memory, and the offset in bytes from its first
+/// element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Where {
-    /// Arguments in order, each component of those of storage styles, buffers of the caller's for results, temporaries, new results.
+    /// The number of the memory, in this order: the arguments (an argument of a storage style has one memory
+    /// for each component), the caller's buffers for results, the temporaries (one memory for all), the new
+    /// results.
     memory: usize,
     offset: isize,
 }
 
-/// The memory of addresses that are made up: this many bits apart.
+/// The binary logarithm of the distance between the made-up addresses of memories.
 const APART: u32 = 44;
 
 impl Where {
-    /// The address that stands for it; `None` on machines that have not so many.
+    /// The made-up address; `None` if the address space of the machine is too small.
     fn address(self) -> Option<*mut u8> {
         let base = (self.memory + 1).checked_shl(APART).filter(|base| base >> APART == self.memory + 1)?;
         Some(std::ptr::without_provenance_mut::<u8>(base).wrapping_offset(self.offset))
     }
 
-    /// What an address stands for.
+    /// The memory and offset that a made-up address stands for.
     fn of(address: *const u8) -> Option<Where> {
         let base = address.addr().checked_add(1usize.checked_shl(APART - 1)?)? >> APART;
         let offset = address.addr().wrapping_sub(base << APART) as isize;
@@ -212,32 +223,32 @@ impl Where {
     }
 }
 
-/// What is done, in order.
+/// A step of a plan. Plans run their steps in order.
 #[derive(Debug)]
 enum Action {
-    /// The kernel of this step.
+    /// A kernel.
     Kernel(Box<Run>),
-    /// Several kernels.
+    /// Several kernels that run band by band.
     Band(Box<Band>),
-    /// Two kernels, of which one makes what the other combines.
+    /// A producer kernel, fused with the kernel that reduces its result.
     Fed(Box<Fed>),
-    /// The loop program of a step.
+    /// A loop program.
     Program(Box<ProgramRun>),
-    /// Reads an element.
+    /// Loads an element of an array to the slot of a scalar.
     Load { from: Where, dtype: DType, slot: Slot },
-    /// A scalar that is known.
+    /// Sets the slot of a scalar that all calls with this signature share.
     Set { slot: Slot, scalar: Scalar },
-    /// The scalar op of this step.
+    /// The scalar op of the function's step of this number.
     Scalar(usize),
 }
 
-/// What a call gives back.
+/// The results of a replayed call.
 #[derive(Default)]
 pub struct Given {
     pub values: SmallVec<[Datum; 1]>,
-    /// All arrays are small.
+    /// Whether all arrays are small.
     pub small: bool,
-    /// The block of each array was made for an array of its size.
+    /// Whether the memory block of each array was allocated for an array of its size.
     pub whole: bool,
 }
 
@@ -249,11 +260,11 @@ struct Run {
     bound: Bound,
     buffers: SmallVec<[Where; 6]>,
     params: SmallVec<[Word; 4]>,
-    /// What is written to results first.
+    /// Results that are filled with a scalar before the kernel runs.
     fills: Vec<Fill>,
 }
 
-/// A parameter.
+/// A kernel parameter: a constant, or a part of the scalar in a slot.
 #[derive(Debug)]
 enum Word {
     Known(u64),
@@ -280,13 +291,13 @@ struct Fill {
 }
 
 impl Fill {
-    /// Fills a result.
+    /// Fills a result with the scalar.
     ///
     /// # Safety
-    /// The address is that of a result of this shape and dtype.
+    /// The address is that of a result with this shape, strides and dtype.
     unsafe fn write(&self, pointer: *mut u8) {
         let to = Target { pointer, strides: self.strides.clone(), used: true };
-        // SAFETY: passed on.
+        // SAFETY: by the caller's promise.
         unsafe { fill_elements(self.scalar, self.dtype, &self.shape, &to) };
     }
 }
@@ -299,60 +310,64 @@ struct New {
     shape: Shape,
     strides: Strides,
     order: Option<Order>,
-    /// Which array of a storage style it is a component of, and which one.
+    /// If it is a component of a result of a storage style: the number in `Replay::made`, and the number of
+    /// the component.
     within: Option<(usize, usize)>,
 }
 
-/// What is given back.
+/// The source of a result.
 #[derive(Clone, Copy, Debug)]
 enum Back {
     /// A new array.
     New(usize),
-    /// An array of a storage style.
+    /// An array of a storage style, assembled from components.
     Made(usize),
-    /// It is in the caller's buffer already.
+    /// The actions have written it to the caller's buffer.
     Written,
     Scalar(Slot),
 }
 
-/// Slots of arguments that are scalars, and which argument.
+/// The slots of scalar arguments, and the numbers of these arguments.
 type ScalarArgs = SmallVec<[(Slot, usize); 4]>;
 
-/// The first byte of elements, and one past the last, from the first element; none without elements.
+/// The range of bytes that the elements of each array touch: the lowest byte, and one past the highest, as
+/// offsets from the first element. None without elements.
 type Spans = SmallVec<[Option<(isize, isize)>; 6]>;
 
-/// How calls that look like one another go.
+/// The cached plan for calls with the same signature.
 #[derive(Debug)]
 pub struct Replay {
     actions: Vec<Action>,
-    /// The number of kernels among them, and of those in bands.
+    /// The number of kernels in the actions.
     kernels: u64,
+    /// The number of kernels that run band by band.
     banded: u64,
-    /// Scalars of slots; constants have theirs from the beginning.
+    /// The scalars by slot. Those of constants are set when the plan is recorded.
     scalars: Vec<Scalar>,
     scalar_args: ScalarArgs,
-    /// One for each memory of arguments, and buffer of the caller's.
+    /// The span of each memory of arguments, and of each buffer of the caller.
     spans: Spans,
-    /// Each begins at a cache line.
+    /// The memory of all temporaries. Each begins at a cache line.
     temporaries: Lines,
     temporary_buffers: u64,
     new: SmallVec<[New; 2]>,
-    /// All of these are small.
+    /// Whether all new results are small.
     small: bool,
     results: SmallVec<[Back; 2]>,
     made: Vec<Made>,
-    /// The addresses of a call.
+    /// The addresses of the memories in a call.
     memories: Vec<*mut u8>,
-    /// Those that a kernel gets, and its parameters.
+    /// The pointers that a kernel gets.
     pointers: Vec<*mut u8>,
+    /// The parameters that a kernel gets.
     words: Vec<u64>,
 }
 
-// SAFETY: the pointers are of a call that has ended, or are written by the next one before they are used.
+// SAFETY: the pointers belong to a call that has ended. The next call writes them before it uses them.
 unsafe impl Send for Replay {}
 
 impl Replay {
-    /// True if no buffer of the caller's, of which there are so many, has elements of an argument, or of another one.
+    /// Whether the caller's buffers for results (`outs` of them) alias no argument, and not one another.
     #[inline]
     fn is_apart(&self, outs: usize) -> bool {
         let (memories, spans) = (&self.memories[..], &self.spans[..]);
@@ -366,7 +381,8 @@ impl Replay {
         })
     }
 
-    /// Does a call that looks as it should, with buffers that are apart, of which the memories are known that it is given; `None` if it can't.
+    /// Runs a call with the signature of the plan. `memories` has the addresses of its arguments and buffers,
+    /// and the buffers alias nothing. `None` if the call can't be replayed.
     fn run(
         &mut self,
         plan: &FuncPlan,
@@ -398,17 +414,18 @@ impl Replay {
             let at = |place: Where| memories[place.memory].wrapping_offset(place.offset);
             match action {
                 Action::Kernel(run) => {
-                    // SAFETY: these are places of results, as below.
+                    // SAFETY: the addresses are those of results, for the reasons below.
                     run.fills.iter().for_each(|fill| unsafe { fill.write(at(fill.at)) });
                     self.pointers.clear();
                     self.pointers.extend(run.buffers.iter().map(|&place| at(place)));
                     self.words.clear();
                     self.words.extend(run.params.iter().map(|word| word.of(&self.scalars)));
-                    // SAFETY: extents, strides and offsets are those of a call whose arguments and buffers look the same, for which they were
-                    // found to stay inside of them. The temporaries' block has room for all, as when they were placed, and new
-                    // results are got for their dtypes and shapes. What is written is apart from all that is read: the block and new
-                    // results are this call's own, temporaries are apart from one another, and `is_apart` was asked about the
-                    // caller's buffers.
+                    // SAFETY: extents, strides and offsets are those of a call with the same signature, for
+                    // which they were checked to stay inside of its arguments and buffers. The block of
+                    // temporaries has the size that their offsets need, and new results are allocated for
+                    // their dtypes and shapes. Memory that is written does not alias other memory: this call
+                    // owns the block and the new results, temporaries do not overlap, and `is_apart` checked
+                    // the caller's buffers.
                     let status = unsafe {
                         match &run.way {
                             Way::Kernel(kernels) => {
@@ -431,7 +448,8 @@ impl Replay {
                     }
                 }
                 Action::Band(band) => {
-                    // SAFETY: as above; that kernels go together in bands was found from the same extents, strides and offsets.
+                    // SAFETY: as above. The recorder found that bands are legal for the same extents, strides
+                    // and offsets.
                     unsafe { band.run(plan, &at, &self.scalars, how.threads) }?;
                 }
                 Action::Fed(fed) => {
@@ -456,7 +474,7 @@ impl Replay {
         let whole = new.iter().zip(&self.new).all(|(room, new)| room.is_whole(new));
         let mut written = |n: usize| {
             let room = std::mem::replace(&mut new[n], Room::Taken);
-            // SAFETY: the kernels, and what filled it before, have written every element with values of the dtype.
+            // SAFETY: the actions and their fills have written every element with a value of the dtype.
             unsafe { room.into_array(&self.new[n]) }
         };
         given.values.clear();
@@ -482,20 +500,20 @@ impl Replay {
     }
 }
 
-/// Where a new result is written.
+/// The memory of a new result.
 enum Room {
-    /// Over a result like it that was dropped.
+    /// A dropped result of the same dtype, shape and strides, which is overwritten.
     Array(Array),
-    /// To a block.
+    /// A block of memory.
     Block(RawBuffer),
-    /// Over a component of a result that was dropped, which begins here.
+    /// A component of a dropped result, which is overwritten: the address of its first element.
     Within(*mut u8),
-    /// It is given to the caller.
+    /// The caller has got the result.
     Taken,
 }
 
 impl Room {
-    /// A component in which nobody else has a share.
+    /// The memory of a component that is not shared.
     fn within(component: &Array) -> Room {
         Room::Within(array_place(component).pointer.cast_mut())
     }
@@ -521,7 +539,7 @@ impl Room {
         }
     }
 
-    /// True if the block has no other room but for the elements.
+    /// Whether the memory has the size that is allocated for this result, and not a larger one.
     fn is_whole(&self, new: &New) -> bool {
         match self {
             Room::Array(_) | Room::Within(_) | Room::Taken => true,
@@ -529,10 +547,10 @@ impl Room {
         }
     }
 
-    /// The first element.
+    /// The address of the first element.
     fn pointer(&mut self) -> *mut u8 {
         match self {
-            // What is kept has no other share, so nothing is copied.
+            // Kept arrays are not shared, so this copies nothing.
             Room::Array(array) => with_array!(array, |a| a.as_mut_ptr().cast()),
             Room::Block(block) => block.pointer(),
             Room::Within(pointer) => *pointer,
@@ -540,14 +558,15 @@ impl Room {
         }
     }
 
-    /// The result; none if it was taken before.
+    /// The result; none for a component, or if it was taken before.
     ///
     /// # Safety
-    /// As [`RawBuffer::into_array`], for the dtype and shape of `new`, which is what the room was got for.
+    /// As [`RawBuffer::into_array`]: the room was obtained for `new`, and every element was initialized with
+    /// a valid value of its dtype.
     unsafe fn into_array(self, new: &New) -> Option<Array> {
         match self {
             Room::Array(array) => Some(array),
-            // SAFETY: passed on.
+            // SAFETY: by the caller's promise.
             Room::Block(block) => Some(unsafe { block.into_array(new.dtype, &new.shape, new.order.as_deref()) }),
             Room::Within(_) | Room::Taken => None,
         }
@@ -558,7 +577,7 @@ fn launch(step: &Step) -> Option<&Launch> {
     if let StepKind::Kernel(kernel) = &step.kind { Some(&kernel.launch) } else { None }
 }
 
-/// A scalar op; `None` if it fails.
+/// Computes a scalar op; `None` if it fails.
 fn scalar_step(step: &Step, scalars: &mut [Scalar]) -> Option<()> {
     let StepKind::Scalar(scalar) = &step.kind else { return None };
     let results = scalar.compute(step, |slot| Ok(scalars[slot.0 as usize])).ok()?;
@@ -572,7 +591,7 @@ mod tests {
     use crate::exec::{Arg, Options};
     use ndarray::Array1;
 
-    /// Whether calls with this argument are replayed from the third on.
+    /// Whether calls with an argument of this length are replayed from the third call on.
     fn is_replayed(body: &str, len: usize) -> bool {
         let text = format!("func @f(%a: f64[n]) -> {body}");
         let f = compile(&text, Options::default());
@@ -601,12 +620,12 @@ entry:
     }
 
     #[test]
-    fn what_is_large_is_too_but_not_with_large_temporaries() {
+    fn large_arrays_are_replayed_but_not_large_temporaries() {
         let double = "f64[n] {\nentry:\n  %0 = mul %a, 2.0\n  ret %0\n}";
         assert!(is_replayed(double, 10_000));
-        // The sum needs all of them before the next kernel begins.
+        // The sum needs all products before the next kernel begins, so they are a temporary.
         let twice = "f64[n] {\nentry:\n  %0 = mul %a, 2.0\n  %1 = sum %0\n  %2 = add %0, %1\n  ret %2\n}";
-        // With room for the sum.
+        // 64 bytes are left for the sum.
         let most = super::MOST_TEMPORARY / 8 - 8;
         assert!(is_replayed(twice, most));
         assert!(!is_replayed(twice, most + 8));
@@ -628,7 +647,7 @@ entry:
             known.iter().for_each(call);
         }
         assert_eq!(replayed(), super::MOST_KNOWN);
-        // One more takes the place of that which was called longest ago.
+        // A further length evicts the least recently used one.
         call(left_out);
         assert_eq!(replayed(), super::MOST_KNOWN - 1);
         call(&known[0]);
@@ -636,7 +655,7 @@ entry:
     }
 
     #[test]
-    fn what_does_more_than_that_is_not() {
+    fn stores_to_arguments_and_prints_are_not_replayed() {
         assert!(!is_replayed("f64[n] {\nentry:\n  store %a, 2.0\n  ret %a\n}", 8));
         assert!(!is_replayed("f64[n] {\nentry:\n  print %a\n  %0 = neg %a\n  ret %0\n}", 8));
     }
