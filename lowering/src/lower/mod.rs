@@ -436,7 +436,7 @@ impl Lowering<'_> {
             return NotLowered::because(format!("result {number} is written on a diagonal"));
         }
         if matches!(out.write, Write::Combine(_)) {
-            return NotLowered::because(format!("result {number} combines what is written at one place"));
+            return NotLowered::because(format!("result {number} combines values that are written at one position"));
         }
         let position = |axis: &Option<u32>| axis.map_or(Position::Only, |axis| Position::At(Affine::axis(axis)));
         let buffer = self
