@@ -1,5 +1,5 @@
-//! Schedules change no bit: whatever the transformations, the results are those of one thread and the plainest
-//! loops.
+//! Schedules do not change results: with any transformations, they are bitwise equal to those of one thread
+//! and the simplest loops.
 
 mod page;
 mod random;
@@ -15,7 +15,7 @@ fn module(text: &str) -> Module {
     parse_module(text, "test.ir").unwrap_or_else(|e| panic!("{}\n{text}", e.render(false)))
 }
 
-/// A function of arrays of rank 2 with one expression; `SCHEDULE` stands where a schedule may be.
+/// A function with one array expression. Tests replace `SCHEDULE` in its text by a schedule.
 fn function(params: &str, expr: &str, result: &str) -> String {
     format!("func @f({params}) -> {result} {{\nentry:\n  %0 = arrayexpr SCHEDULE {expr} : {result}\n  ret %0\n}}")
 }
@@ -31,7 +31,7 @@ fn matrix(rows: usize, columns: usize, seed: u64) -> Array2<f64> {
     Array2::from_shape_simple_fn((rows, columns), || random.f64() * 8.0 - 4.0)
 }
 
-/// What programs there are: parameters, expression, result, and whether its loops may change places.
+/// The test programs: the name, the text, and whether the loops may be interchanged.
 fn programs() -> Vec<(&'static str, String, bool)> {
     let plain = "%a: f64[n, m], %b: f64[n, m]";
     vec![
@@ -207,7 +207,7 @@ fn the_schedule_of_a_call_is_told_and_can_be_given_again() {
     let apart = compile(text, "reorder(i, j)", Backend::Auto);
     apart.call(&args).unwrap();
     assert_eq!(order(&apart), [1, 1], "unless somebody says otherwise");
-    // Columns of one array are rows of the other.
+    // One operand is read transposed: the columns of its array are rows of the result.
     let turned = compile(&programs()[3].1, "", Backend::Auto);
     turned.call(&[(&a).into(), (&b.t()).into()]).unwrap();
     assert_eq!(told(&turned).blocks, Some(Vec::new()), "a view of the transpose lies as the other operand does");
@@ -241,7 +241,7 @@ fn totals_in_memory_are_not_streamed() {
         function("%a: f64[n, m]", "[i: reduce n, j: m] (x = %a[i, j]) {\n yield x\n } reduce (sum f64)", "f64[m]");
     let f = compile(&text, "stream", Backend::Auto);
     f.call(&[(&matrix(60, 50, 3)).into()]).unwrap();
-    assert_eq!(f.schedules()[0].schedule.stream, Some(false), "what is written is read again in the next row");
+    assert_eq!(f.schedules()[0].schedule.stream, Some(false), "the next row reads the totals again");
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn results_that_are_turned_are_not_streamed() {
         f.call_into(&[(&a).into()], &mut [ViewMut::from(out.view_mut())]).unwrap();
         // Cranelift has no streaming stores.
         let streams = streams && Backend::available().any(|backend| backend == Backend::X64);
-        assert_eq!(f.schedules()[0].schedule.stream, Some(streams), "{order}: what is turned is read again at once");
+        assert_eq!(f.schedules()[0].schedule.stream, Some(streams), "{order}: the staged result is read again at once");
         assert_eq!(out, -a.t().to_owned());
     }
 }
@@ -290,7 +290,7 @@ fn impossible_schedules_are_errors() {
     }
 }
 
-/// Transformations that are not legal for the strides or extents of a call are errors of the call.
+/// A transformation that is not legal for the strides or extents of a call is an error of the call.
 #[test]
 fn illegal_transformations_are_errors_of_a_call() {
     for (program, schedule, message) in [
@@ -356,7 +356,7 @@ fn threads_are_woken_only_where_there_is_enough_to_do() {
     assert_eq!(threads(10_000, 2), Some(2));
 }
 
-/// Wherever a result begins: chunks that threads share begin at its cache lines or pages.
+/// The chunks of threads begin at cache lines or pages of the result, at any alignment of the result.
 #[test]
 fn short_calls_have_one_chunk_for_each_thread() {
     let text = "func @f(%a: f64[n]) -> f64[n] {
@@ -386,7 +386,8 @@ entry:
     }
 }
 
-/// Of results that several rows come to, threads share what is adjacent only where each has enough of it, and cache lines of its own.
+/// If the outer loop is a reduction to several totals, threads divide the loop over adjacent totals. They do
+/// so only if each thread has enough totals, and cache lines of its own.
 #[test]
 fn threads_share_long_rows_of_totals_only() {
     let text = "func @f(%x: i32[n, m]) -> i32[m] {\nentry:\n  %0 = max %x, axes=[0]\n  ret %0\n}";
@@ -405,7 +406,8 @@ fn threads_share_long_rows_of_totals_only() {
     assert_eq!(schedule(10_000, 1_000), (Some(3), Some(256)));
 }
 
-/// However long the axes are: what lies across most arrays would be turned in most of them.
+/// The loop order follows the strides of most arrays, at any extents. With the other order, most arrays would
+/// have to be transposed.
 #[test]
 fn loops_are_in_the_order_of_most_arrays() {
     let expr = |index: &str| {
@@ -428,8 +430,8 @@ fn loops_are_in_the_order_of_most_arrays() {
     }
 }
 
-/// Arrays that lie across the innermost loop lie along the one around it, where tiles are staged, wherever that
-/// axis is in the result.
+/// If the contiguous axis of an operand is not the innermost loop, it is the loop directly around that one,
+/// at any position of the axis in the result. Transposed tiles are staged for these two loops.
 #[test]
 fn loops_that_are_turned_are_next_to_each_other() {
     let expr = "[i: n, j: m, l: k] (x = %a[l, j, i]) {\n t0 = neg x\n yield t0\n }";
@@ -445,7 +447,7 @@ fn loops_that_are_turned_are_next_to_each_other() {
     }
 }
 
-/// Of what comes to few results more is computed by blocks of rows than by tiles, which have few columns.
+/// A reduction to few results is faster in blocks of rows than in staged tiles, which would have few columns.
 #[test]
 fn few_totals_have_no_tiles() {
     let expr = "[j: reduce m, i: n] (x = %a[i, j]) {\n yield x\n } reduce (sum f64)";
@@ -456,7 +458,7 @@ fn few_totals_have_no_tiles() {
     }
 }
 
-/// A row in parts is the same tree whatever the threads.
+/// A row that is divided among threads has the same reduction tree with any number of threads.
 #[test]
 fn threads_share_a_row() {
     let body = |op: &str, dtype: &str, result: &str| {
@@ -469,7 +471,7 @@ fn threads_share_a_row() {
         let single = a.mapv(|x| x as f32);
         let integers = a.mapv(|x| (x * 1e8) as i32);
         let complex = a.mapv(|x| Complex64::new(x, 1.0 / x));
-        // Bytes are read so fast that there must be more of them.
+        // One-byte elements are read faster, so more of them are needed before threads share them.
         let yes = Array1::from_shape_fn(8 * n, |i| i + 3 < 8 * n);
         let cases: Vec<(&str, &str, &str, Arg<'_>)> = vec![
             ("sum", "f64", "f64", (&a).into()),
@@ -499,7 +501,7 @@ fn threads_share_a_row() {
                 for threads in [2, 3, 8] {
                     let (got, schedule) = run(threads, backend);
                     assert!(same_bits(std::slice::from_ref(&want), &[got]), "{op} {dtype}, {n}: {threads} threads");
-                    // Products of floats are one after the other.
+                    // Products of floats are computed one after the other, by one thread.
                     let shared = (op, dtype) != ("prod", "f64");
                     assert_eq!(schedule.threads > Some(1), shared, "{op} {dtype}, {n}: {schedule}");
                 }
@@ -527,7 +529,7 @@ fn results_go_to_places_of_any_strides() {
             let got: Array<f64, IxDyn> = got.as_standard_layout().to_owned().into_dyn();
             assert!(same_bits(&want, &[Datum::Array(got.into())]), "{schedule}");
         }
-        assert!(wide.slice(s![.., 4..;2]).iter().all(|&x| x == 0.0), "what is between stays");
+        assert!(wide.slice(s![.., 4..;2]).iter().all(|&x| x == 0.0), "elements in between keep their values");
     }
 }
 
@@ -545,7 +547,7 @@ entry:
     let n = 1000;
     let base = Array1::from_elem(n, 2i64);
     let (mut first, mut second) = (Array1::from_elem(n, 1i64), Array1::from_elem(n, 1i64));
-    // Later points fail in the earlier instruction.
+    // The earlier instruction fails at later points than the other one.
     first[700] = -3;
     first[999] = -3;
     second[333] = -1;
@@ -563,7 +565,8 @@ entry:
 
 #[test]
 fn loops_in_stages_write_past_the_caches() {
-    // Each of these functions alone is cut; the result begins where a cache line does, or elsewhere, and has gaps or none.
+    // The innermost loop is distributed: `tanh` and `log10` have a loop each. The results begin at a cache
+    // line or elsewhere, and are contiguous or have gaps.
     let text = "func @f(%x: f64[n]) -> f64[n], f64[n] {
 entry:
   %0, %1 = arrayexpr SCHEDULE [i: n] (x = %x[i]) {
@@ -599,7 +602,8 @@ entry:
     }
 }
 
-/// Axes change places before there is a kernel, so that what does not go along one of them is still computed outside of it.
+/// Axes are interchanged before the kernel is built, so that values that do not depend on an axis are still
+/// hoisted out of its loop.
 #[test]
 fn axes_around_reduced_ones_change_places() {
     let of = |expr: &str| {
@@ -624,7 +628,7 @@ fn axes_around_reduced_ones_change_places() {
     assert!(error.contains("reduce axes keep their order"), "{error}");
 }
 
-/// Axes of one point have no loop where there is a reduction, unless they are named.
+/// In a reduction, an axis of one point gets no loop, unless the schedule names the axis.
 #[test]
 fn axes_of_one_point_are_left_out() {
     let text = "func @f(%a: f64[n, m, 1]) -> f64[n, 1] {

@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 
 /// The examples of the page: below each is its schedule.
 #[test]
-fn the_page_shows_what_is_decided() {
+fn the_page_shows_the_schedules() {
     let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/schedules.md");
     let page = std::fs::read_to_string(&file).unwrap();
     let (mut blessed, mut rest, mut count) = (String::new(), &page[..], 0);
