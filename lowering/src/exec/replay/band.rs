@@ -285,7 +285,7 @@ impl Found {
     /// The band of these kernels. Moves temporaries to scratch memory, unless one of `rest`, all other
     /// actions, uses them.
     fn band(self, runs: Vec<Run>, rest: &[Action], steps: &[Step], temporaries: usize, rooms: &mut [Room]) -> Band {
-        let streams: Vec<bool> = (0..runs.len()).map(|number| self.large && self.is_for_others(number)).collect();
+        let streams: Vec<bool> = (0..runs.len()).map(|number| self.large && self.is_read_by_none(number)).collect();
         let members = runs.into_iter().zip(&self.members).zip(streams);
         let members = members.map(|((run, member), stream)| {
             let mut bound = run.bound.clone();
@@ -314,7 +314,7 @@ impl Found {
     }
 
     /// Whether no other kernel of the band touches the memories that this kernel writes.
-    fn is_for_others(&self, number: usize) -> bool {
+    fn is_read_by_none(&self, number: usize) -> bool {
         let others = || self.members.iter().enumerate().filter(|(other, _)| *other != number);
         let mut written = self.members[number].slabs.iter().filter(|slab| slab.written);
         written.all(|slab| others().all(|(_, other)| other.slabs.iter().all(|s| s.memory != slab.memory)))
