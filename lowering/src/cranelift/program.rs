@@ -311,7 +311,9 @@ impl<'a> ProgramEmitter<'a> {
             prefixes.push((prefix, around, step));
         }
         // Strength reduction: addresses of the innermost loop are values that the loop carries.
-        let carried = if has_loop(&nest.body) { 0 } else { prefixes.len().min(MOST_CARRIED) };
+        // With many addresses, those of one step share the product of the index and the step instead.
+        let is_carried = prefixes.len() <= MOST_CARRIED && !has_loop(&nest.body);
+        let carried = if is_carried { prefixes.len() } else { 0 };
         let mut first: SmallVec<[Value; 8]> = SmallVec::from_slice(&[lo]);
         for (_, around, step) in &prefixes[..carried] {
             let along = self.e.b.ins().imul(lo, *step);

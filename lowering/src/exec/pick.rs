@@ -244,9 +244,6 @@ impl Machine<'_> {
     }
 }
 
-/// The most bytes of a line (contiguous trailing axes) that is copied without a call.
-const SHORT: usize = 256;
-
 /// Copies the elements or subarrays at the selected positions to the target, with these strides in bytes.
 ///
 /// # Safety
@@ -282,11 +279,7 @@ unsafe fn copy_picked(array: &Place<'_>, picked: &Picked, target: *mut u8, strid
                     1 if is_line => to.write(from.read()),
                     4 if is_line => to.cast::<[u8; 4]>().write(from.cast::<[u8; 4]>().read()),
                     8 if is_line => to.cast::<[u8; 8]>().write(from.cast::<[u8; 8]>().read()),
-                    // A call of `memcpy` would take as long as the copy of a short line.
-                    16..=SHORT if is_line && line.is_multiple_of(16) => {
-                        let (from, to) = (from.cast::<[u8; 16]>(), to.cast::<[u8; 16]>());
-                        (0..line / 16).for_each(|n| to.add(n).write(from.add(n).read()));
-                    }
+                    16 if is_line => to.cast::<[u8; 16]>().write(from.cast::<[u8; 16]>().read()),
                     _ if is_line => std::ptr::copy_nonoverlapping(from, to, line),
                     _ => copy_elements(&Place { pointer: from, ..rest }, to, target_rest),
                 }
