@@ -26,6 +26,9 @@ pub(super) struct ProgramRun {
     pub fills: Vec<Fill>,
 }
 
+/// The parameters of a call, the addresses of its buffers, and their strides.
+type Sources = (SmallVec<[Word; 8]>, Pointers, SmallVec<[i64; 16]>);
+
 /// The loop program of a step.
 fn program_of(step: &Step) -> Option<&LoopProgram> {
     match &step.kind {
@@ -99,13 +102,7 @@ impl Recorder<'_, '_> {
     }
 
     /// The parameters of a call, and the addresses and strides of its buffers.
-    fn sources(
-        &self,
-        step: &Step,
-        compiled: &Compiled,
-        space: &ProgramSpace,
-        targets: &[Target],
-    ) -> Option<(SmallVec<[Word; 8]>, Pointers, SmallVec<[i64; 16]>)> {
+    fn sources(&self, step: &Step, compiled: &Compiled, space: &ProgramSpace, targets: &[Target]) -> Option<Sources> {
         let args = operands(&self.frame, step);
         let symbols = |name: Name| symbol(self.plan, &self.frame, name);
         let slot = |arg: u32| step.args.get(arg as usize).copied();
