@@ -169,3 +169,32 @@ entry:
         }
     }
 }
+
+#[test]
+fn the_last_of_several_writes_stays_the_last() {
+    let text = "func @f(%x: f64[m, n]) -> f64[400], f64[400] {
+entry:
+  %0 = arrayexpr [k: n, j: m] (x = %x[j, k]) {
+    yield x
+  } into ([j + 2*k] fill 0.0 last) : f64[400]
+  %1 = arrayexpr [k: n, j: m] (x = %x[j, k]) {
+    yield x
+  } into ([j] fill 0.0 last) : f64[400]
+  ret %0, %1
+}";
+    for (m, n) in [(5, 4), (130, 100), (100, 130)] {
+        agree(text, &[array(DType::F64, &[m, n], 1)]);
+    }
+}
+
+#[test]
+fn bounds_at_the_ends_of_integers_do_not_overflow() {
+    let text = "func @f(%x: f64[q], %y: f64[m, n]) -> f64[m, n] {
+entry:
+  %0 = arrayexpr [k: m, i: 9223372036854775807..n] (x = %x[clamp((i + 31) // 64)]) {
+    yield x
+  } into ([k, i] fill 0.0) : f64[m, n]
+  ret %0
+}";
+    agree(text, &[array(DType::F64, &[3], 1), array(DType::F64, &[2, 3], 2)]);
+}

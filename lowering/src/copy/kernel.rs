@@ -6,11 +6,11 @@ use crate::kernel::{CompiledKernel, KOp, Kernel, KernelArgs, Packing, Part};
 use rewright_ir::DType;
 use smallvec::SmallVec;
 
-/// A compiled kernel, and the copies that it makes.
+/// A compiled kernel, and the copy that it makes.
 pub struct CopyKernel {
     compiled: Box<dyn CompiledKernel>,
     loops: usize,
-    copies: SmallVec<[Copied; 2]>,
+    copied: Copied,
 }
 
 /// A copy from a buffer to another one, of real elements of this size.
@@ -24,35 +24,26 @@ struct Copied {
 impl CopyKernel {
     /// The kernel as copies, or the compiled one if it does anything else.
     pub fn of(kernel: &Kernel, compiled: Box<dyn CompiledKernel>) -> Box<dyn CompiledKernel> {
-        match copies(kernel) {
-            Some(copies) if kernel.axes > 1 => Box::new(CopyKernel { compiled, loops: kernel.axes, copies }),
+        match copied(kernel) {
+            Some(copied) if kernel.axes > 1 => Box::new(CopyKernel { compiled, loops: kernel.axes, copied }),
             _ => compiled,
         }
     }
 }
 
-/// The copies of a kernel that does nothing else.
-fn copies(kernel: &Kernel) -> Option<SmallVec<[Copied; 2]>> {
-    let mut loads: SmallVec<[_; 2]> = SmallVec::new();
-    let mut copies: SmallVec<[Copied; 2]> = SmallVec::new();
+/// The copy of a kernel that loads and stores one element for each point, and does nothing else.
+fn copied(kernel: &Kernel) -> Option<Copied> {
     let place = |buffer: u32, part: Part| {
         let dtype = kernel.buffers[buffer as usize].dtype;
         (buffer as usize, if part == Part::Im { dtype.real().size() } else { 0 })
     };
-    for inst in kernel.insts.iter() {
-        match inst.op {
-            // Loads of bools make them 0 or 1.
-            KOp::Load(buffer, part) if kernel.buffers[buffer as usize].dtype != DType::Bool => {
-                loads.push((inst.first, place(buffer, part)));
-            }
-            KOp::Store(buffer, part) => {
-                let (value, from) = loads.iter().find(|(value, _)| inst.args.first() == Some(value))?;
-                copies.push(Copied { size: kernel.dtype(*value).size(), from: *from, to: place(buffer, part) });
-            }
-            _ => return None,
-        }
-    }
-    (kernel.fold.is_none() && kernel.steps.is_none() && !copies.is_empty()).then_some(copies)
+    let [load, store] = &kernel.insts[..] else { return None };
+    let (KOp::Load(from, part), KOp::Store(to, to_part)) = (&load.op, &store.op) else { return None };
+    // Loads of bools make them 0 or 1.
+    let is_copy = store.args.first() == Some(&load.first) && kernel.buffers[*from as usize].dtype != DType::Bool;
+    let is_plain = kernel.fold.is_none() && kernel.steps.is_none();
+    let size = kernel.dtype(load.first).size();
+    (is_copy && is_plain).then(|| Copied { size, from: place(*from, *part), to: place(*to, *to_part) })
 }
 
 impl CopyKernel {
@@ -61,7 +52,8 @@ impl CopyKernel {
     ///
     /// # Safety
     /// As [`CompiledKernel::call`].
-    unsafe fn transposed(&self, copied: &Copied, args: &KernelArgs) -> Option<SmallVec<[Axis; 4]>> {
+    unsafe fn transposed(&self, args: &KernelArgs) -> Option<SmallVec<[Axis; 4]>> {
+        let copied = &self.copied;
         // SAFETY: there are an extent for each loop, and a stride for each buffer and loop.
         let axis = |n: usize| unsafe {
             let stride = |buffer: usize| *args.strides.add(buffer * self.loops + n) as isize;
@@ -83,28 +75,41 @@ impl CopyKernel {
             let (a, b) = (ends(start(copied.from.0), |axis| axis.source), ends(start(copied.to.0), |axis| axis.target));
             a.1 <= b.0 || b.1 <= a.0
         };
-        (source != target && is_apart()).then_some(axes)
+        (source != target && are_distinct(&axes, copied.size) && is_apart()).then_some(axes)
     }
+}
+
+/// True if the target has another element of this size for each point: sorted by the distance along them, the
+/// axes move beyond all elements of those before.
+fn are_distinct(axes: &[Axis], size: usize) -> bool {
+    let mut axes: SmallVec<[(u64, u64); 4]> = axes
+        .iter()
+        .filter(|axis| axis.extent > 1)
+        .map(|axis| (axis.target.unsigned_abs() as u64, axis.extent as u64))
+        .collect();
+    axes.sort_unstable();
+    let mut end = Some(size as u64);
+    axes.iter().all(|&(distance, extent)| {
+        let is_beyond = end.is_some_and(|end| distance >= end);
+        end = end.and_then(|end| (extent - 1).checked_mul(distance)?.checked_add(end));
+        is_beyond
+    })
 }
 
 impl CompiledKernel for CopyKernel {
     unsafe fn call(&self, args: &KernelArgs) {
-        let mut all: SmallVec<[SmallVec<[Axis; 4]>; 2]> = SmallVec::new();
-        for copied in &self.copies {
+        // SAFETY: passed on.
+        let Some(axes) = (unsafe { self.transposed(args) }) else {
             // SAFETY: passed on.
-            match unsafe { self.transposed(copied, args) } {
-                Some(axes) => all.push(axes),
-                // SAFETY: passed on.
-                None => return unsafe { self.compiled.call(args) },
-            }
-        }
-        for (Copied { size, from, to }, axes) in self.copies.iter().zip(all) {
-            // SAFETY: the elements are those that the kernel loads and stores, and there is an address for
-            // each buffer. Both memories are apart.
-            unsafe {
-                let pointer = |(buffer, offset): (usize, usize)| (*args.pointers.add(buffer)).wrapping_add(offset);
-                copy_strided(*size, pointer(*from), pointer(*to), axes);
-            }
+            return unsafe { self.compiled.call(args) };
+        };
+        let Copied { size, from, to } = &self.copied;
+        // SAFETY: the elements are those that the kernel loads and stores, and there is an address for each
+        // buffer. Both memories are apart, and no element is written twice, so the order of points does not
+        // matter.
+        unsafe {
+            let pointer = |&(buffer, offset): &(usize, usize)| (*args.pointers.add(buffer)).wrapping_add(offset);
+            copy_strided(*size, pointer(from), pointer(to), axes);
         }
     }
 

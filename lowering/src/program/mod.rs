@@ -164,7 +164,8 @@ pub struct If {
     pub otherwise: Vec<Stmt>,
 }
 
-/// A nest of loops that a kernel runs, in any order: the points are independent.
+/// A nest of loops that a kernel runs. It runs the outer loops in order; the points of the innermost one are
+/// independent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Nest {
     /// The number of the kernel among those of the program.

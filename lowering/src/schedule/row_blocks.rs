@@ -198,7 +198,7 @@ impl Work<'_> {
             let most = (most / (count / extent)).clamp(1, extent);
             // Pieces of about equal length, in whole cache lines: a short last piece costs as many calls as
             // a full one.
-            let each = extent.div_ceil(extent.div_ceil(most)).next_multiple_of(LINE as u64).min(most);
+            let each = extent.div_ceil(extent.div_ceil(most)).next_multiple_of((LINE as u64 / bytes).max(1)).min(most);
             let mut from = 0;
             while from < extent {
                 let mut piece = part.clone();

@@ -60,7 +60,7 @@ impl ProgramLowering<'_> {
         let end = self.b.floor_div(&hi.clone().plus(offset + by - 1), by);
         self.for_each(first, &[end], |this, quotient| {
             let start = Linear::constant(-offset).plus_scaled(&quotient, by);
-            let begins_with_quotient = lo.as_constant().is_some_and(|lo| (lo + offset) % by == 0);
+            let begins_with_quotient = lo.as_constant().is_some_and(|lo| lo.wrapping_add(offset).rem_euclid(by) == 0);
             let low = match begins_with_quotient {
                 true => Linear::default(),
                 false => this.b.extreme(Binary::Max, [&Linear::default(), &lo.clone().minus(&start)]),

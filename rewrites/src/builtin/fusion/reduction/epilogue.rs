@@ -106,6 +106,7 @@ fn moved(index: &Index, places: &[Option<u32>]) -> Option<Index> {
         (None, None) => return None,
     };
     // An axis of one point needs no stretching.
-    let mode = if expr.as_axis().is_none() { Mode::Proved } else { index.mode };
+    let is_fixed = expr.as_axis().is_none() && index.mode == Mode::Broadcast;
+    let mode = if is_fixed { Mode::Proved } else { index.mode };
     Some(Index { expr: IndexExpr::Affine(expr), mode })
 }

@@ -3,7 +3,7 @@
 use super::reduce_fusion::takes_in;
 use super::reduction_node::{along_rows, contracts, reduces, scans};
 use crate::builtin::fusion::cost::is_large;
-use crate::builtin::fusion::legality::{is_pointwise, may_move};
+use crate::builtin::fusion::legality::{is_pointwise, is_scheduled, may_move};
 use crate::builtin::fusion::node::FusedExpr;
 use crate::prelude::*;
 use rewright_ir::expr::{BodyInst, BodyOp};
@@ -66,7 +66,8 @@ impl RootRewrite for ReduceFinish {
     fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
         let func = cx.func();
         let data = func.inst(root);
-        let reader = data.attrs.expr().filter(|expr| is_pointwise(expr)).ok_or(NoMatch::quiet())?;
+        let reader =
+            data.attrs.expr().filter(|expr| is_pointwise(expr) && !is_scheduled(data)).ok_or(NoMatch::quiet())?;
         let here = |arg: &Value| func.def_inst(*arg).filter(|&inst| func.block_of(inst) == func.block_of(root));
         let defs: SmallVec<[Inst; 8]> = data.args.iter().take(MOST_READ).filter_map(here).collect();
         if data.args.len() > MOST_READ {
