@@ -22,33 +22,16 @@ struct Copied {
 }
 
 impl CopyKernel {
-    /// The kernel as copies, or the compiled one if it does anything else.
+    /// The kernel as a copy, or the compiled one if it does anything else, or has one loop.
     pub fn of(kernel: &Kernel, compiled: Box<dyn CompiledKernel>) -> Box<dyn CompiledKernel> {
         match copied(kernel) {
             Some(copied) if kernel.axes > 1 => Box::new(CopyKernel { compiled, loops: kernel.axes, copied }),
             _ => compiled,
         }
     }
-}
 
-/// The copy of a kernel that loads and stores one element for each point, and does nothing else.
-fn copied(kernel: &Kernel) -> Option<Copied> {
-    let place = |buffer: u32, part: Part| {
-        let dtype = kernel.buffers[buffer as usize].dtype;
-        (buffer as usize, if part == Part::Im { dtype.real().size() } else { 0 })
-    };
-    let [load, store] = &kernel.insts[..] else { return None };
-    let (KOp::Load(from, part), KOp::Store(to, to_part)) = (&load.op, &store.op) else { return None };
-    // Loads of bools make them 0 or 1.
-    let is_copy = store.args.first() == Some(&load.first) && kernel.buffers[*from as usize].dtype != DType::Bool;
-    let is_plain = kernel.fold.is_none() && kernel.steps.is_none();
-    let size = kernel.dtype(load.first).size();
-    (is_copy && is_plain).then(|| Copied { size, from: place(*from, *part), to: place(*to, *to_part) })
-}
-
-impl CopyKernel {
-    /// The axes of a copy, if it is worth transposing squares: the source is adjacent along one loop, the
-    /// target along another one, and they do not overlap.
+    /// The axes of the copy, if squares are to be transposed: the source is adjacent along one loop and the
+    /// target along another one, they do not overlap, and each point has an element of its own in the target.
     ///
     /// # Safety
     /// As [`CompiledKernel::call`].
@@ -77,6 +60,21 @@ impl CopyKernel {
         };
         (source != target && are_distinct(&axes, copied.size) && is_apart()).then_some(axes)
     }
+}
+
+/// The copy of a kernel that loads and stores one element for each point, and does nothing else.
+fn copied(kernel: &Kernel) -> Option<Copied> {
+    let place = |buffer: u32, part: Part| {
+        let dtype = kernel.buffers[buffer as usize].dtype;
+        (buffer as usize, if part == Part::Im { dtype.real().size() } else { 0 })
+    };
+    let [load, store] = &kernel.insts[..] else { return None };
+    let (KOp::Load(from, part), KOp::Store(to, to_part)) = (&load.op, &store.op) else { return None };
+    // Loads of bools make them 0 or 1.
+    let is_copy = store.args.first() == Some(&load.first) && kernel.buffers[*from as usize].dtype != DType::Bool;
+    let is_plain = kernel.fold.is_none() && kernel.steps.is_none();
+    let size = kernel.dtype(load.first).size();
+    (is_copy && is_plain).then(|| Copied { size, from: place(*from, *part), to: place(*to, *to_part) })
 }
 
 /// True if the target has another element of this size for each point: sorted by the distance along them, the

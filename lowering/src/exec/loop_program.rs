@@ -9,7 +9,7 @@ use super::fresh::Fresh;
 use super::launch::{Pointers, operands, symbol};
 use super::machine::{Activation, Machine};
 use super::plan::{ArrayEval, Step};
-use super::value::{Held, Shape, Strides, fill_elements, row_major};
+use super::value::{Held, Shape, Strides, Target, fill_elements, row_major};
 use crate::interp::Interp;
 use crate::kernel::{CodeGen, CompiledKernel, Part};
 use crate::lower::Strided;
@@ -94,6 +94,14 @@ impl Compiled {
     }
 }
 
+/// Whether each element of a result is written, row-major.
+pub(super) struct WriteFlags {
+    /// The number of the result.
+    result: u32,
+    bytes: Vec<u8>,
+    strides: Strides,
+}
+
 /// Values that the parameters of a program are made of.
 pub(super) struct ParamSources<'c> {
     /// The operands.
@@ -133,19 +141,39 @@ impl Compiled {
         self.lowered.params.iter().zip(&self.lowered.program.params).map(word).collect()
     }
 
-    /// The addresses and strides of the buffers; `place` gives the first element, the shape, and the strides
-    /// in bytes. `None` if one is not there.
-    pub(super) fn buffers(
+    /// The addresses of the buffers, and their strides in bytes. `held` gives operands, `target` the targets
+    /// of results, and `flags` whether elements are written. `None` if one is not there.
+    pub(super) fn buffers<'h>(
         &self,
-        mut place: impl FnMut(&ProgramBuffer, DType) -> Option<(*mut u8, Shape, Strides)>,
+        space: &ProgramSpace,
+        held: impl Fn(u32) -> Option<&'h Held>,
+        target: impl Fn(usize) -> Option<&'h Target>,
+        flags: &mut [WriteFlags],
     ) -> Option<(Pointers, SmallVec<[i64; 16]>)> {
         let (mut pointers, mut strides) = (Pointers::new(), SmallVec::new());
+        let mut add = |pointer: *mut u8, shape: &[usize], along: &mut dyn Iterator<Item = isize>| {
+            pointers.push(pointer);
+            strides.extend(shape.iter().zip(along).map(|(&n, stride)| if n == 1 { 0 } else { stride as i64 }));
+        };
+        let shape_of = |result: u32| space.results.get(result as usize).map(|(shape, _)| &shape[..]);
         let own = self.lowered.program.caller_buffers();
         let dtypes = own.map(|(number, _)| self.lowered.program.buffers[number].dtype);
         for (buffer, dtype) in self.lowered.buffers.iter().zip(dtypes) {
-            let (pointer, shape, along) = place(buffer, dtype)?;
-            pointers.push(pointer);
-            strides.extend(shape.iter().zip(along).map(|(&n, stride)| if n == 1 { 0 } else { stride as i64 }));
+            match *buffer {
+                ProgramBuffer::Arg(number) => {
+                    let place = held(number)?.place().filter(|place| place.dtype == dtype)?;
+                    let along = place.strides.iter().map(|stride| stride * place.unit);
+                    add(place.pointer.cast_mut(), place.shape, &mut { along });
+                }
+                ProgramBuffer::Result(number) => {
+                    let target = target(number as usize)?;
+                    add(target.pointer, shape_of(number)?, &mut target.strides.iter().copied());
+                }
+                ProgramBuffer::Written(number) => {
+                    let flags = flags.iter_mut().find(|flags| flags.result == number)?;
+                    add(flags.bytes.as_mut_ptr(), shape_of(number)?, &mut flags.strides.iter().copied());
+                }
+            }
         }
         Some((pointers, strides))
     }
@@ -287,12 +315,13 @@ impl Machine<'_> {
             }
             rooms.push(fresh);
         }
-        let mut flags: Vec<(u32, Vec<u8>, SmallVec<[isize; 4]>)> = Vec::new();
+        let mut flags: Vec<WriteFlags> = Vec::new();
         for buffer in &variant.lowered.buffers {
-            if let ProgramBuffer::Written(number) = *buffer {
-                let shape = &space.results[number as usize].0;
+            if let ProgramBuffer::Written(result) = *buffer {
+                let shape = &space.results[result as usize].0;
                 self.room(shape, 1)?;
-                flags.push((number, vec![0; shape.iter().product()], row_major(shape, 1)));
+                let (bytes, strides) = (vec![0; shape.iter().product()], row_major(shape, 1));
+                flags.push(WriteFlags { result, bytes, strides });
             }
         }
         let args = operands(act.frame, step);
@@ -305,23 +334,8 @@ impl Machine<'_> {
         let symbols = |name: Name| symbol(act.plan, act.frame, name);
         let sources = ParamSources { args: &args, symbols: &symbols, space: &space };
         let Some(params) = variant.params(&sources, |word| word, scalar) else { return Ok(None) };
-        let found = variant.buffers(|buffer, dtype| match *buffer {
-            ProgramBuffer::Arg(number) => {
-                let place = slot(number)?.place().filter(|place| place.dtype == dtype)?;
-                let strides = place.strides.iter().map(|stride| stride * place.unit).collect();
-                Some((place.pointer.cast_mut(), Shape::from(place.shape), strides))
-            }
-            ProgramBuffer::Result(number) => {
-                let target = &rooms.get(number as usize)?.target;
-                let shape = Shape::from(&space.results[number as usize].0[..]);
-                Some((target.pointer, shape, target.strides.clone()))
-            }
-            ProgramBuffer::Written(number) => {
-                let (_, flags, strides) = flags.iter_mut().find(|(of, ..)| *of == number)?;
-                let shape = Shape::from(&space.results[number as usize].0[..]);
-                Some((flags.as_mut_ptr(), shape, strides.clone()))
-            }
-        });
+        let target = |number: usize| rooms.get(number).map(|room| &room.target);
+        let found = variant.buffers(&space, slot, target, &mut flags);
         let Some((pointers, strides)) = found else { return Ok(None) };
         let buffers = CallBuffers { pointers: &pointers, strides: &strides };
         let threads = variant.threads(space.points, self.how.threads);

@@ -99,8 +99,7 @@ fn distributed_loop(b: &mut ProgramBuilder, program: &Program, nest: &For) -> Op
 /// The statements of a distributed reduction, if it may be distributed.
 fn distributed_reduction(b: &mut ProgramBuilder, program: &Program, reduce: &Reduce) -> Option<Vec<Stmt>> {
     // Kernels need a neutral element.
-    let is_kernel = |slots: &(super::Accumulator, Slots)| slots.0.neutral.is_some() && slots.0.fixed.is_empty();
-    reduce.accumulators.iter().all(is_kernel).then_some(())?;
+    reduce.accumulators.iter().all(|(own, _)| own.neutral.is_some() && own.fixed.is_empty()).then_some(())?;
     let parts = Parts::of(reduce.index, &reduce.body)?;
     let part = i64::from(reduce.tree.part);
     where_long(b, &reduce.points, Stmt::Reduce(Box::new(reduce.clone())), |b| {
@@ -258,7 +257,8 @@ fn is_straight(stmt: &Stmt) -> bool {
 
 /// For each statement of a point, whether a kernel can't have it: loads whose positions are computed, tests,
 /// instructions by their reference meaning, and accesses of local buffers that these access. None if there is
-/// no such statement, or a store is among them.
+/// no such statement, if a store to another buffer is among them, or if other statements access a local
+/// buffer, which would have to exist in both loops.
 fn statements_for_scalars(body: &[Stmt]) -> Option<Vec<bool>> {
     let (inside, own) = (defined(body), locals(body));
     let is_computed = |form: &Linear| form.terms().iter().any(|(value, _)| inside.contains(value));
@@ -296,7 +296,8 @@ fn statements_for_scalars(body: &[Stmt]) -> Option<Vec<bool>> {
         }
     }
     let stores = shared.iter().any(|buffer| !own.contains(buffer));
-    (found.contains(&true) && !stores).then_some(found)
+    let is_apart = own.iter().all(|buffer| shared.contains(buffer));
+    (found.contains(&true) && !stores && is_apart).then_some(found)
 }
 
 /// The number of instructions on scalars that a kernel does on vectors.

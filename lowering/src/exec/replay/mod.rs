@@ -29,7 +29,7 @@ use super::args::Arg;
 use super::buffers::{Buffers, RawBuffer, block_bytes};
 use super::launch::{How, Launch, Way};
 use super::out::{ViewMut, apart};
-use super::plan::{FuncPlan, Slot, Step, StepKind};
+use super::plan::{Def, FuncPlan, Slot, Step, StepKind};
 use super::small::{self, SMALL};
 use super::value::{Place, Shape, Strides, Target, array_place, fill_elements, view_place};
 use super::view::element;
@@ -291,6 +291,12 @@ struct Fill {
 }
 
 impl Fill {
+    /// The fill of a result with this target.
+    fn of(scalar: Scalar, def: &Def, shape: &[usize], target: &Target) -> Option<Fill> {
+        let (shape, strides, at) = (Shape::from(shape), target.strides.clone(), Where::of(target.pointer)?);
+        Some(Fill { scalar, dtype: def.ty.dtype(), shape, strides, at })
+    }
+
     /// Fills a result with the scalar.
     ///
     /// # Safety

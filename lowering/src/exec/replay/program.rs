@@ -5,9 +5,9 @@ use super::{Action, Fill, Where, Word};
 use crate::exec::launch::{How, Pointers, operands, symbol};
 use crate::exec::loop_program::{CallBuffers, Compiled, LoopProgram, ParamSources};
 use crate::exec::plan::{FuncPlan, Step, StepKind};
-use crate::exec::value::{Held, Lent, Shape, Target, row_major};
+use crate::exec::value::{Shape, Target, row_major};
 use crate::kernel::Part;
-use crate::lower::program::{ProgramBuffer, ProgramSpace, Variant, bind};
+use crate::lower::program::{ProgramSpace, Variant, bind};
 use rewright_ir::{DType, Name, Scalar};
 use smallvec::SmallVec;
 
@@ -74,12 +74,11 @@ impl Recorder<'_, '_> {
             self.frame.admits(&def.dims, shape, Some(def.value)).then_some(())?;
             let exit = exits.get(nth).copied().flatten();
             let stays = exit.is_some() || self.is_made_of(number, nth);
-            let (dtype, shape) = (def.ty.dtype(), Shape::from(&shape[..]));
-            let strides = row_major(&shape, dtype.size());
+            let shape = Shape::from(&shape[..]);
+            let strides = row_major(&shape, def.ty.dtype().size());
             let target = self.target((&shape, strides, None), def, exit, stays)?;
             if let &Some(scalar) = fill {
-                let (strides, at) = (target.strides.clone(), Where::of(target.pointer)?);
-                fills.push(Fill { scalar, dtype, shape, strides, at });
+                fills.push(Fill::of(scalar, def, &shape, &target)?);
             }
             targets.push(target);
         }
@@ -88,17 +87,7 @@ impl Recorder<'_, '_> {
         let (variant, points, whole) = (space.variant, space.points, space.outermost);
         let run = ProgramRun { step: number, variant, points, whole, buffers, strides, params, fills };
         self.push(Action::Program(Box::new(run)));
-        for ((def, target), (shape, _)) in step.defs.iter().zip(targets).zip(&space.results) {
-            let (dtype, shape) = (def.ty.dtype(), Shape::from(&shape[..]));
-            if def.ty.is_scalar() {
-                self.push(Action::Load { from: Where::of(target.pointer)?, dtype, slot: def.slot });
-                self.hold_scalar(def);
-                continue;
-            }
-            let lent = Lent { dtype, pointer: target.pointer, shape, strides: target.strides, keep: None };
-            self.frame.slots[def.slot.0 as usize] = Held::Lent(lent);
-        }
-        Some(())
+        self.hold_results(step, space.results.iter().map(|(shape, _)| &shape[..]), targets)
     }
 
     /// The parameters of a call, and the addresses and strides of its buffers.
@@ -113,19 +102,8 @@ impl Recorder<'_, '_> {
         };
         let sources = ParamSources { args: &args, symbols: &symbols, space };
         let params = compiled.params(&sources, Word::Known, scalar)?;
-        let (pointers, strides) = compiled.buffers(|buffer, dtype| match *buffer {
-            ProgramBuffer::Arg(arg) => {
-                let place = held(arg)?.place().filter(|place| place.dtype == dtype)?;
-                let strides = place.strides.iter().map(|stride| stride * place.unit).collect();
-                Some((place.pointer.cast_mut(), Shape::from(place.shape), strides))
-            }
-            ProgramBuffer::Result(nth) => {
-                let target = targets.get(nth as usize)?;
-                Some((target.pointer, Shape::from(&space.results[nth as usize].0[..]), target.strides.clone()))
-            }
-            // Flags are made for each call.
-            ProgramBuffer::Written(_) => None,
-        })?;
+        // Flags would be made for each call: programs with them are not recorded.
+        let (pointers, strides) = compiled.buffers(space, held, |nth| targets.get(nth), &mut [])?;
         Some((params, pointers, strides))
     }
 }

@@ -186,7 +186,7 @@ impl<'p, 'a> Recorder<'p, 'a> {
     }
 
     /// Marks a slot whose scalar is known only in the replayed call.
-    pub(super) fn hold_scalar(&mut self, def: &Def) {
+    fn hold_scalar(&mut self, def: &Def) {
         self.frame.slots[def.slot.0 as usize] = Held::Scalar(Scalar::zero(def.ty.dtype()));
     }
 
@@ -226,14 +226,7 @@ impl<'p, 'a> Recorder<'p, 'a> {
             let target = self.target((&Shape::from(&**shape), strides, order), def, exit, stays)?;
             launch.may_write(&target.strides).then_some(())?;
             if let Some(scalar) = extent.results[nth].fill {
-                let (dtype, shape) = (def.ty.dtype(), Shape::from(&**shape));
-                fills.push(Fill {
-                    scalar,
-                    dtype,
-                    shape,
-                    strides: target.strides.clone(),
-                    at: Where::of(target.pointer)?,
-                });
+                fills.push(Fill::of(scalar, def, shape, &target)?);
             }
             targets.push(target);
         }
@@ -250,8 +243,18 @@ impl<'p, 'a> Recorder<'p, 'a> {
             let way = launch.way(&bound, extent.space.points, self.how);
             self.actions.push(Action::Kernel(Box::new(Run { step: number, way, bound, buffers, params, fills })));
         }
-        for ((def, target), result) in step.defs.iter().zip(targets).zip(&extent.results) {
-            let (dtype, shape) = (def.ty.dtype(), Shape::from(&*result.shape));
+        self.hold_results(step, extent.results.iter().map(|result| &*result.shape), targets)
+    }
+
+    /// Holds the results of a step from here on, given their shapes and targets.
+    pub(super) fn hold_results<'s>(
+        &mut self,
+        step: &Step,
+        shapes: impl Iterator<Item = &'s [usize]>,
+        targets: SmallVec<[Target; 4]>,
+    ) -> Option<()> {
+        for ((def, target), shape) in step.defs.iter().zip(targets).zip(shapes) {
+            let (dtype, shape) = (def.ty.dtype(), Shape::from(shape));
             if def.ty.is_scalar() {
                 let from = Where::of(target.pointer)?;
                 self.actions.push(Action::Load { from, dtype, slot: def.slot });

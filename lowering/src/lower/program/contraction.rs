@@ -9,9 +9,10 @@ use rewright_ir::ArrayExpr;
 use rewright_ir::expr::{Affine, AxisKind, IndexExpr, Operand, Order, Source};
 
 /// How much longer a call of a loop program takes before it computes anything, in nanoseconds, and how much
-/// less time it takes for a point. Measured on an AMD EPYC (Zen 4), products of `f64`.
-const MORE_FOR_CALL: f64 = 20.0;
-const LESS_FOR_POINT: f64 = 0.08;
+/// less time it takes for a point. Measured on an AMD EPYC (Zen 5), repeated calls of small products of
+/// `f64`.
+const MORE_FOR_CALL: f64 = 100.0;
+const LESS_FOR_POINT: f64 = 0.4;
 
 /// The least rows for which staging pays.
 const LEAST_ROWS: u64 = 64;
