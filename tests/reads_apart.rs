@@ -118,7 +118,11 @@ fn node(rng: &mut Rng, dtype: DType, known: &[Known], number: usize) -> (String,
 /// Where a dim is read.
 fn position(rng: &mut Rng, dtype: DType, dim: &str, axes: &[&str], extents: &[String]) -> String {
     if let Some(at) = extents.iter().position(|extent| extent == dim).filter(|_| rng.bool()) {
-        return axes[at].into();
+        return match rng.u8(0..4) {
+            0 => format!("wrap({})", axes[at]),
+            1 => format!("clamp({})", axes[at]),
+            _ => axes[at].into(),
+        };
     }
     let mut form = one_of(rng, axes).to_string();
     match rng.u8(0..6) {
@@ -186,6 +190,6 @@ fn extracted_reads_keep_results() {
             (wanted, found) => panic!("{wanted:?}\n{found:?}\n{}", told()),
         }
     }
-    assert!(changed > cases / 25 && with_results > cases / 2, "{changed} were rewritten, {with_results} had results");
+    assert!(changed > cases / 4 && with_results > cases / 2, "{changed} were rewritten, {with_results} had results");
     println!("{cases} nodes agree: {changed} were rewritten, {with_results} had results");
 }
