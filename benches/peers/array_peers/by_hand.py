@@ -2,30 +2,14 @@
 calling C from Python is what takes the time there is nothing."""
 
 import ctypes
-import functools
-import subprocess
-import tempfile
-from pathlib import Path
 
+import c_library
 import numpy as np
 from memory import empty_like
 
 VARIANTS = 2
 VARIANT = 0
 LEAST = 30_000
-
-
-@functools.cache
-def library():
-    """The functions; the file may go once it is loaded."""
-    source = Path(__file__).with_name("hand.c")
-    with tempfile.TemporaryDirectory() as folder:
-        to = f"{folder}/hand.so"
-        command = ["cc", "-O3", "-march=native", "-shared", "-fPIC", str(source), "-o", to, "-lmvec", "-lm"]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            raise NotImplementedError(f"it can't be compiled: {done.stderr.splitlines()[:1]}")
-        return ctypes.CDLL(to)
 
 
 def results(values):
@@ -41,7 +25,7 @@ def computation(name, *values):
     scalars = np.array([value for value in values if not np.ndim(value)], dtype=like.dtype)
     out = empty_like(like)
     pointers = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
-    function = library()[f"{name}_f{8 * like.itemsize}"]
+    function = c_library.load("hand.c", "-lmvec", "-lm")[f"{name}_f{8 * like.itemsize}"]
     function.restype = None
     rest = [pointers, ctypes.c_void_p(scalars.ctypes.data), ctypes.c_void_p(out.ctypes.data), ctypes.c_int(VARIANT)]
     size = ctypes.c_long(like.size)

@@ -1,32 +1,17 @@
 """The convolutions of `loops.py` by C (`loops.c`), compiled for this processor."""
 
 import ctypes
-import functools
-import subprocess
-import tempfile
-from pathlib import Path
 
+import c_library
 from memory import empty
 
 VARIANTS = 3
 VARIANT = 0
 
 
-@functools.cache
-def library():
-    """The functions. Nothing needs the file once it is loaded."""
-    source = Path(__file__).with_name("loops.c")
-    with tempfile.TemporaryDirectory() as folder:
-        to = f"{folder}/loops.so"
-        done = subprocess.run(["cc", "-O3", "-march=native", "-shared", "-fPIC", str(source), "-o", to], capture_output=True, text=True)
-        if done.returncode:
-            raise NotImplementedError(f"it can't be compiled: {done.stderr.splitlines()[:1]}")
-        return ctypes.CDLL(to)
-
-
 def calling(name, x, k, shape):
     out = empty(shape, x.dtype)
-    function = getattr(library(), f"{name}{VARIANT}")
+    function = getattr(c_library.load("loops.c"), f"{name}{VARIANT}")
     function.restype = None
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (x, k, out)]
     extents = [ctypes.c_long(extent) for extent in x.shape]

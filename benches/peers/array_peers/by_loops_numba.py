@@ -4,6 +4,7 @@ import math
 
 import numba
 import numpy as np
+from by_index_numba import conv1
 from memory import empty
 
 VARIANTS = 2
@@ -63,15 +64,6 @@ def gather(x, p, y):
             y[i, j] = row[j]
 
 
-def windows(x, k, y):
-    y[:] = 0
-    for i in range(y.shape[0]):
-        for a in range(k.shape[0]):
-            for b in range(k.shape[1]):
-                for j in range(y.shape[1]):
-                    y[i, j] += x[i + a, j + b] * k[a, b]
-
-
 def padded_windows(x, k, y):
     n, m = x.shape
     padded = np.zeros((n + 6, m + 6))
@@ -81,7 +73,7 @@ def padded_windows(x, k, y):
     windows_of(padded, k, y)
 
 
-windows_of = numba.njit(fastmath=True, error_model="numpy")(windows)
+windows_of = numba.njit(fastmath=True, error_model="numpy")(conv1)
 
 
 def covariance_of(x, y):
@@ -169,7 +161,7 @@ scatter_few = loops(scatter, lambda x, p: 1000)
 scatter_many = loops(scatter, lambda x, p: 1_000_000)
 scatter_old = loops(scatter_to, lambda x, p, h: h.shape)
 gather_rows = loops(gather, lambda x, p: (len(p), x.shape[1]))
-convolution = loops(windows, lambda x, k: (x.shape[0] - 6, x.shape[1] - 6))
+convolution = loops(conv1, lambda x, k: (x.shape[0] - 6, x.shape[1] - 6))
 convolution_padded = loops(padded_windows, lambda x, k: x.shape)
 covariance = loops(covariance_of, lambda x: (x.shape[1],) * 2)
 jacobi = loops(jacobi_of, lambda x: x.shape)

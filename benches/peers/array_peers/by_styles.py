@@ -2,12 +2,9 @@
 looked at, which is not measured."""
 
 import ctypes
-import functools
-import subprocess
-import tempfile
 import time
-from pathlib import Path
 
+import c_library
 import numpy as np
 import scipy.sparse as sparse
 from memory import empty, empty_like
@@ -47,15 +44,6 @@ def bits_numpy_words(a, b, c, n, into):
     return call, results
 
 
-@functools.cache
-def library(file):
-    """The functions of a file in C; what is made of it may go once it is loaded."""
-    with tempfile.TemporaryDirectory() as folder:
-        to = f"{folder}/functions.so"
-        subprocess.run(["cc", "-O3", "-march=native", "-shared", "-fPIC", Path(__file__).with_name(file), "-o", to], check=True)
-        return ctypes.CDLL(to)
-
-
 def pointer(array):
     return ctypes.c_void_p(array.ctypes.data)
 
@@ -63,7 +51,7 @@ def pointer(array):
 def bits_by_bit_in_c(a, b, c, n, into):
     out = empty_like(a)
     out[...] = 0
-    function = library("bits.c").by_bit
+    function = c_library.load("bits.c").by_bit
     function.restype = None
     arguments = [ctypes.c_long(int(n)), *map(pointer, (a, b, c, out))]
     # Pointers hold nobody's memory.
@@ -166,7 +154,7 @@ def transposed_in_c(x, y, into):
 
 def in_c(name, x, y, *sizes):
     out = empty_like(x)
-    function = getattr(library("turned.c"), name)
+    function = getattr(c_library.load("turned.c"), name)
     function.restype = None
     arguments = [ctypes.c_long(len(x)), *sizes, *map(pointer, (x, y, out))]
     # Pointers hold nobody's memory.

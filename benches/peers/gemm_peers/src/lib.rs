@@ -3,7 +3,8 @@
 //! All matrices are contiguous and in row-major order: `z = x @ y`, where `x` is `n` by `k` and `y` is `k` by
 //! `m`. One thread computes a product if `threads` is 1.
 
-#![allow(clippy::missing_safety_doc, clippy::too_many_arguments)]
+#![allow(clippy::missing_safety_doc, reason = "the matrices are as the crate's documentation says")]
+#![allow(clippy::too_many_arguments, reason = "a C interface")]
 
 use faer::linalg::matmul::matmul;
 use faer::traits::ComplexField;
@@ -35,10 +36,7 @@ unsafe fn by_faer<T: ComplexField>(call: Call, x: *const T, y: *const T, z: *mut
     }
 }
 
-unsafe fn by_gemm<T: 'static>(call: Call, x: *const T, y: *const T, z: *mut T, scale: [T; 2])
-where
-    T: Copy,
-{
+unsafe fn by_gemm<T: Copy + 'static>(call: Call, x: *const T, y: *const T, z: *mut T, scale: [T; 2]) {
     let Call { n, k, m, threads, calls } = call;
     let par = if threads == 1 { gemm::Parallelism::None } else { gemm::Parallelism::Rayon(threads) };
     let (k_step, m_step) = (k as isize, m as isize);
@@ -52,9 +50,9 @@ where
 }
 
 macro_rules! functions {
-    ($($float:ty: $faer:ident, $gemm:ident;)*) => {$(
+    ($($name:ident: $float:ty = $product:ident($($more:expr),*);)*) => {$(
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $faer(
+        pub unsafe extern "C" fn $name(
             n: usize,
             k: usize,
             m: usize,
@@ -64,26 +62,15 @@ macro_rules! functions {
             threads: usize,
             calls: usize,
         ) {
-            unsafe { by_faer(Call { n, k, m, threads, calls }, x, y, z) }
-        }
-
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $gemm(
-            n: usize,
-            k: usize,
-            m: usize,
-            x: *const $float,
-            y: *const $float,
-            z: *mut $float,
-            threads: usize,
-            calls: usize,
-        ) {
-            unsafe { by_gemm(Call { n, k, m, threads, calls }, x, y, z, [0.0, 1.0]) }
+            // SAFETY: passed on to the caller.
+            unsafe { $product(Call { n, k, m, threads, calls }, x, y, z $(, $more)*) }
         }
     )*};
 }
 
 functions! {
-    f64: faer_f64, gemm_f64;
-    f32: faer_f32, gemm_f32;
+    faer_f64: f64 = by_faer();
+    faer_f32: f32 = by_faer();
+    gemm_f64: f64 = by_gemm([0.0, 1.0]);
+    gemm_f32: f32 = by_gemm([0.0, 1.0]);
 }
