@@ -59,7 +59,7 @@ pub use machine_facts::{Facts, facts};
 pub use parts::Parts;
 pub use thread_pool::share;
 
-pub(crate) use band::{Bands, Member, Moved, run_bands};
+pub(crate) use band::{Bands, Iterations, Kept, Member, Moved, run_bands};
 pub(crate) use feed::{Feed, Passed, run_fed};
 pub(crate) use fission::FissionKernels;
 pub(crate) use lines::{LINE, Lines};

@@ -3,14 +3,17 @@
 //!
 //! The analysis compares the memory that kernels access: ranges of bytes, as offsets from the first elements
 //! of arguments, results and temporaries. An iteration of a loop touches a *slab* of each buffer, and the
-//! next iteration touches the same slab one stride further on. Two kernels can share a band if this holds for
-//! each memory that at least one of them writes: they touch disjoint parts of it, or their slabs have the
-//! same stride, and the slabs of an iteration never reach those of the next.
+//! next iteration touches the same slab one stride further on. Two kernels can share a band if, for each
+//! memory that at least one of them writes, they touch disjoint parts of it, or their slabs have the same
+//! stride. In the second case the later kernel is *shifted*: its iteration `i` runs in iteration `i + shift`
+//! of the shared loop, after the iterations of the earlier kernel that touch the same bytes.
 
 use super::{Action, Run, Where, feed, launch};
 use crate::exec::launch::Pointers;
 use crate::exec::plan::{FuncPlan, Step};
-use crate::schedule::{self, Bands, Decision, LINE, Moved, Threads, Work, facts, is_apart, run_bands};
+use crate::schedule::{
+    self, Bands, Decision, Iterations, Kept, LINE, Moved, Threads, Work, facts, is_apart, run_bands,
+};
 use rewright_ir::Scalar;
 use smallvec::SmallVec;
 
@@ -39,8 +42,7 @@ pub(super) struct Band {
 #[derive(Debug)]
 pub(super) struct Member {
     pub run: Run,
-    /// The number of the kernel's loop, and how many of its iterations make one iteration of the shared loop.
-    pub along: (usize, u64),
+    pub iterations: Iterations,
     /// The schedule of one band. It uses streaming stores if no other member touches the results, and all
     /// arrays together are too large for the caches.
     pub decision: Decision,
@@ -69,19 +71,19 @@ impl Band {
         let given: SmallVec<[(Pointers, SmallVec<[u64; 4]>); 4]> = given.collect();
         let mut nanos = 0.0;
         let mut members: SmallVec<[schedule::Member<'_>; 4]> = SmallVec::new();
-        for (Member { run, along, decision, moved }, (pointers, params)) in self.members.iter().zip(&given) {
+        for (Member { run, iterations, decision, moved }, (pointers, params)) in self.members.iter().zip(&given) {
             let launch = launch(&plan.steps[run.step])?;
             let (lowered, bound) = (&launch.lowered, &run.bound);
             nanos += lowered.nanos(bound);
             debug_assert_eq!(lowered.block_join, None, "members keep no totals in memory");
             let work = Work::of(launch.kernel_for(decision), lowered, bound, pointers, params);
             let work = Work { fission: launch.fission_for(decision), ..work };
-            members.push(schedule::Member { work, along: *along, decision, moved });
+            members.push(schedule::Member { work, iterations: *iterations, decision, moved });
         }
         let threads = Threads::now(nanos, threads).worth(nanos);
         // SAFETY: the addresses are the caller's promise. The iterations of the loops write disjoint
-        // elements, and `Slab::fits` holds for each two kernels. Only these kernels use the moved buffers. In
-        // scratch memory, a buffer has the same offset from the start of its room as without bands.
+        // elements, and each kernel is shifted as `Slab::lag` requires. Only these kernels use the moved
+        // buffers, and the scratch memory has room for the bytes that a band touches (`Window`).
         let status = unsafe { run_bands(&members, &self.bands, threads) };
         (status.failed == 0).then_some(())
     }
@@ -120,41 +122,107 @@ impl Slab {
         (self.high - self.low).unsigned_abs() <= self.stride.unsigned_abs()
     }
 
-    /// Whether different iterations of the two loops touch disjoint bytes, or both loops only read. The
-    /// iterations of the same number may touch the same bytes.
-    fn fits(&self, other: &Slab, count: u64) -> bool {
-        if self.memory != other.memory || !(self.written || other.written) {
-            return true;
+    /// The number of iterations by which a later kernel's loop must be behind an earlier one's, so that an
+    /// iteration of the later one (`self`) runs after all those of the earlier one that touch the same bytes.
+    /// `None` if there is no such number.
+    fn lag(&self, earlier: &Slab, count: u64) -> Option<i64> {
+        if !(self.written || earlier.written) || !self.overlaps(earlier, count) {
+            return Some(i64::MIN);
         }
-        let (a, b) = (self.all(count), other.all(count));
-        if a.1 <= b.0 || b.1 <= a.0 {
-            return true;
-        }
-        let reach = self.high.max(other.high) - self.low.min(other.low);
-        self.stride == other.stride && reach.unsigned_abs() <= self.stride.unsigned_abs()
+        // Iteration `i` of the earlier loop and `j` of the later one overlap up to `i - j < reach / stride`.
+        let reach = if self.stride > 0 { self.high - earlier.low } else { earlier.high - self.low };
+        let same = self.stride == earlier.stride && self.stride != 0;
+        same.then(|| ceil_div(reach as i64, self.stride.unsigned_abs() as i64) - 1)
     }
+}
+
+fn ceil_div(a: i64, b: i64) -> i64 {
+    -(-a).div_euclid(b)
 }
 
 /// A kernel, and the loop to run in bands.
 pub(super) struct Candidate {
-    pub along: (usize, u64),
+    pub iterations: Iterations,
+    /// Whether a point can fail.
+    fallible: bool,
     pub slabs: SmallVec<[Slab; 6]>,
 }
 
 impl Candidate {
-    /// Takes the first loop with these properties, if there is one: its extent is a multiple of `count` (the
-    /// iterations of the shared loop), its iterations write disjoint elements, and its slabs satisfy `fits`.
-    pub fn new(run: &Run, step: &Step, count: u64, fits: impl Fn(&[Slab]) -> bool) -> Option<Candidate> {
-        let lowered = &launch(step)?.lowered;
-        (0..run.bound.extents.len()).find_map(|number| {
-            let extent = run.bound.extents[number];
-            if extent < count || !extent.is_multiple_of(count) || !is_apart(lowered, &run.bound, number) {
-                return None;
+    /// The candidates of a kernel for a shared loop of `count` iterations: its loops whose iterations write
+    /// disjoint elements, and whose number of iterations is a multiple of `count`, or nearly `count` (at most
+    /// a quarter more or fewer). An iteration may have one of these strides in a memory, instead of that of the
+    /// kernel's own loop, which may be several merged loops.
+    pub fn all(run: &Run, step: &Step, count: u64, strides: &[(usize, u64)]) -> SmallVec<[Candidate; 2]> {
+        let mut all = SmallVec::new();
+        let Some(launch) = launch(step) else { return all };
+        let loops = run.bound.extents.len();
+        for (along, &extent) in run.bound.extents.iter().enumerate() {
+            if !is_apart(&launch.lowered, &run.bound, along) {
+                continue;
             }
-            let along = (number, extent / count);
-            let slabs = slabs(run, step, along)?;
-            fits(&slabs).then_some(Candidate { along, slabs })
-        })
+            let mut units: SmallVec<[u64; 4]> = SmallVec::new();
+            if extent >= count && extent.is_multiple_of(count) {
+                units.push(extent / count);
+            }
+            units.push(1);
+            for (number, place) in run.buffers.iter().enumerate() {
+                let own = run.bound.strides[number * loops + along].unsigned_abs();
+                let others = strides.iter().filter(|(memory, _)| *memory == place.memory);
+                units.extend(others.filter_map(|(_, stride)| stride.checked_div(own)));
+            }
+            let mut known: SmallVec<[u64; 4]> = SmallVec::new();
+            for unit in units {
+                let own = extent.checked_div(unit).filter(|own| own * unit == extent).unwrap_or(0);
+                if known.contains(&unit) || own < 2 || own.abs_diff(count) > count / 4 {
+                    continue;
+                }
+                known.push(unit);
+                let iterations = Iterations { along, unit, count: own, shift: 0, before: 0 };
+                let slabs = slabs(run, step, (along, unit));
+                let fallible = launch.lowered.fallible;
+                all.extend(slabs.map(|slabs| Candidate { iterations, fallible, slabs }));
+            }
+        }
+        all
+    }
+
+    /// The least shift with which the kernel can run after these members; `None` if it can't.
+    fn shift(&self, members: &[Candidate]) -> Option<u64> {
+        let mut shift = 0;
+        for member in members {
+            let count = self.iterations.count.max(member.iterations.count);
+            for (own, other) in self.slabs.iter().flat_map(|own| member.slabs.iter().map(move |other| (own, other))) {
+                shift = shift.max(own.lag(other, count)?.saturating_add(member.iterations.shift as i64));
+            }
+        }
+        u64::try_from(shift).ok()
+    }
+
+    /// The bytes that an iteration of the shared loop touches of a buffer, as an offset from the bytes of
+    /// iteration 0.
+    fn window(&self, slab: &Slab) -> Window {
+        let back = slab.stride * self.iterations.shift as isize;
+        Window { low: slab.low - back, high: slab.high - back }
+    }
+}
+
+/// The bytes that the first iteration of a shared loop touches, if members are not clipped to their own
+/// iterations.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    low: isize,
+    high: isize,
+}
+
+impl Window {
+    fn union(self, other: Window) -> Window {
+        Window { low: self.low.min(other.low), high: self.high.max(other.high) }
+    }
+
+    /// The bytes that an iteration shares with the one before it.
+    fn kept(self, stride: isize) -> u64 {
+        (self.high - self.low).unsigned_abs().saturating_sub(stride.unsigned_abs()) as u64
     }
 }
 
@@ -208,8 +276,6 @@ pub(super) fn find(
 /// Kernels that can run in bands.
 struct Found {
     members: Vec<Candidate>,
-    /// The number of iterations of the shared loop.
-    count: u64,
     /// The iterations of a band.
     each: u64,
     /// Whether all arrays together are too large for the caches.
@@ -226,51 +292,113 @@ fn longest(actions: &[Action], steps: &[Step], bytes: u64) -> Option<Found> {
         _ => None,
     });
     let runs: SmallVec<[&Run; MOST]> = runs.collect();
-    // The number of iterations of the shared loop is the extent of a loop of the first or second kernel. In
+    // The number of iterations of the shared loop is about the extent of a loop of one of the kernels. In
     // other kernels it may be a divisor of an extent.
-    let mut counts: SmallVec<[u64; 8]> =
-        runs.iter().take(2).flat_map(|run| run.bound.extents.iter().copied()).collect();
+    let mut counts: SmallVec<[u64; 8]> = runs.iter().flat_map(|run| run.bound.extents.iter().copied()).collect();
     counts.retain(|count| *count > 1);
     counts.sort_unstable();
     counts.dedup();
-    let found = counts.into_iter().filter_map(|count| together(&runs, steps, count, bytes));
+    let strides = |run: &&Run| {
+        let (loops, memories) = (run.bound.extents.len(), run.buffers.iter().map(|place| place.memory));
+        let all = memories.zip(run.bound.strides.chunks_exact(loops.max(1)));
+        all.flat_map(|(memory, own)| own.iter().map(move |stride| (memory, stride.unsigned_abs()))).collect::<Vec<_>>()
+    };
+    let mut strides: Vec<(usize, u64)> = runs.iter().flat_map(strides).filter(|(_, stride)| *stride > 0).collect();
+    strides.sort_unstable();
+    strides.dedup();
+    let found = counts.into_iter().filter_map(|count| together(&runs, steps, (count, &strides), bytes));
     found.max_by_key(|found| found.members.len())
 }
 
-/// The longest prefix of the kernels that can run in bands of a shared loop with `count` iterations. `None`
-/// if that is not profitable.
-fn together(runs: &[&Run], steps: &[Step], count: u64, bytes: u64) -> Option<Found> {
+/// The longest prefix of the kernels that can run in bands of a shared loop with about `count` iterations. An
+/// iteration may have one of these strides.
+/// `None` if that is not profitable.
+fn together(runs: &[&Run], steps: &[Step], (count, strides): (u64, &[(usize, u64)]), bytes: u64) -> Option<Found> {
     let mut members: Vec<Candidate> = Vec::new();
     for run in runs {
-        let before = || members.iter().flat_map(|member| &member.slabs);
-        let fits = |slabs: &[Slab]| slabs.iter().all(|slab| before().all(|other| slab.fits(other, count)));
-        let Some(candidate) = Candidate::new(run, &steps[run.step], count, fits) else { break };
-        let shares = |slab: &Slab| before().any(|other| slab.memory == other.memory && slab.stride != 0);
+        let near: Vec<Slab> = members.iter().flat_map(|member| member.slabs.iter().copied()).collect();
+        let shifted = |mut candidate: Candidate| {
+            candidate.iterations.shift = candidate.shift(&members)?;
+            Some(candidate)
+        };
+        let candidates = Candidate::all(run, &steps[run.step], count, strides).into_iter().filter_map(shifted);
+        let Some(candidate) = candidates.min_by_key(|candidate| candidate.iterations.shift) else { break };
+        let shares = |slab: &Slab| near.iter().any(|other| slab.memory == other.memory && slab.stride != 0);
         if !members.is_empty() && !candidate.slabs.iter().any(shares) {
             break;
         }
         members.push(candidate);
+        // At least half of the cache that a band may take is left for new rows.
+        if RowBytes::of(&members).kept > LONGEST * bytes / 2 {
+            members.pop();
+            break;
+        }
     }
-    let moving = || members.iter().flat_map(|member| &member.slabs).filter(|slab| slab.stride != 0);
-    let rows = || moving().filter(|slab| slab.is_row());
-    let of_one = span(rows().map(|slab| (slab.memory, (slab.low, slab.high))));
-    let of_all = span(moving().map(|slab| (slab.memory, slab.all(count))));
+    let moving = || {
+        let slabs = members.iter().flat_map(|member| member.slabs.iter().map(move |slab| (member, slab)));
+        slabs.filter(|(_, slab)| slab.stride != 0)
+    };
+    let all = |(member, slab): (&Candidate, &Slab)| (slab.memory, slab.all(member.iterations.count));
+    let of_all = span(moving().map(all));
     // Columns: the slabs of different iterations overlap, and reach from one end of an array to the other. So
     // each band touches all of these bytes, and at least half of the bytes of a band must be left for rows.
-    let of_columns = span(moving().filter(|slab| !slab.is_row()).map(|slab| (slab.memory, slab.all(count))));
+    let of_columns = span(moving().filter(|(_, slab)| !slab.is_row()).map(all));
     let left = Some(bytes.saturating_sub(of_columns)).filter(|left| *left >= of_columns)?;
     // A row that is longer than a band is a band by itself if the cache still holds it.
-    let each = if left < of_one && of_one <= LONGEST * left { 1 } else { left.checked_div(of_one)? };
+    let rows = RowBytes::of(&members);
+    let least = rows.new + rows.kept;
+    let each = if left < least && least <= LONGEST * left {
+        1
+    } else {
+        left.saturating_sub(rows.kept).checked_div(rows.new)?
+    };
     let large = of_all > facts().last_level / 3;
     let is_shared = |number: usize, slab: &Slab| {
         let others = members.iter().enumerate().filter(|(other, _)| *other != number);
         { others }.any(|(_, other)| other.slabs.iter().any(|other| other.overlaps(slab, count)))
     };
-    let numbered = members.iter().enumerate().flat_map(|(n, member)| member.slabs.iter().map(move |slab| (n, slab)));
-    let shared = numbered.filter(|(n, slab)| slab.stride != 0 && is_shared(*n, slab));
-    let of_shared = span(shared.map(|(_, slab)| (slab.memory, slab.all(count))));
+    let numbered = members.iter().enumerate();
+    let shared = numbered.flat_map(|(n, member)| {
+        let shared = member.slabs.iter().filter(move |slab| slab.stride != 0 && is_shared(n, slab));
+        shared.map(move |slab| all((member, slab)))
+    });
+    let of_shared = span(shared);
     let is_worth = each > 0 && each < count && of_all > bytes && of_shared >= of_all / LEAST_SHARED;
-    (members.len() > 1 && is_worth).then_some(Found { members, count, each, large })
+    (members.len() > 1 && is_worth).then_some(Found { members, each, large })
+}
+
+/// The bytes of rows.
+#[derive(Clone, Copy, Default)]
+struct RowBytes {
+    /// Those that an iteration of the shared loop is the first to touch.
+    new: u64,
+    /// Those that it shares with earlier iterations.
+    kept: u64,
+}
+
+impl RowBytes {
+    /// The rows that these members touch. Slabs that overlap are of one array, which counts once.
+    fn of(members: &[Candidate]) -> RowBytes {
+        let mut arrays: SmallVec<[(&Slab, u64, Window, Vec<(isize, isize)>); 8]> = SmallVec::new();
+        for member in members {
+            for slab in member.slabs.iter().filter(|slab| slab.stride != 0 && slab.is_row()) {
+                let (count, window) = (member.iterations.count, member.window(slab));
+                let mut same = arrays.iter_mut().filter(|(first, ..)| first.stride == slab.stride);
+                match same.find(|(first, n, ..)| slab.overlaps(first, count.max(*n))) {
+                    Some((.., whole, rows)) => {
+                        *whole = whole.union(window);
+                        rows.push((slab.low, slab.high));
+                    }
+                    None => arrays.push((slab, count, window, vec![(slab.low, slab.high)])),
+                }
+            }
+        }
+        let bytes = arrays.into_iter().map(|(slab, _, window, rows)| RowBytes {
+            new: span(rows.into_iter().map(|row| (slab.memory, row))).min(slab.stride.unsigned_abs() as u64),
+            kept: window.kept(slab.stride),
+        });
+        bytes.fold(RowBytes::default(), |all, one| RowBytes { new: all.new + one.new, kept: all.kept + one.kept })
+    }
 }
 
 /// The sum of the lengths of byte ranges of memories. Equal ranges count once.
@@ -284,33 +412,99 @@ fn span(parts: impl Iterator<Item = (usize, (isize, isize))>) -> u64 {
 impl Found {
     /// The band of these kernels. Moves temporaries to scratch memory, unless one of `rest`, all other
     /// actions, uses them.
-    fn band(self, runs: Vec<Run>, rest: &[Action], steps: &[Step], temporaries: usize, rooms: &mut [Room]) -> Band {
-        let streams: Vec<bool> = (0..runs.len()).map(|number| self.large && self.is_read_by_none(number)).collect();
-        let members = runs.into_iter().zip(&self.members).zip(streams);
-        let members = members.map(|((run, member), stream)| {
-            let mut bound = run.bound.clone();
-            bound.extents[member.along.0] = self.each * member.along.1;
-            let decision = launch(&steps[run.step]).map(|launch| launch.decide_part(&bound, stream));
-            Member { run, along: member.along, decision: decision.unwrap_or_default(), moved: SmallVec::new() }
-        });
-        let mut members: Vec<Member> = members.collect();
-        let mut scratch = 0;
+    fn band(mut self, runs: Vec<Run>, rest: &[Action], steps: &[Step], temporaries: usize, rooms: &mut [Room]) -> Band {
+        let (mut scratch, mut kept, mut taken) = (0, Vec::new(), Vec::new());
+        let mut moved: Vec<SmallVec<[Moved; 2]>> = vec![SmallVec::new(); runs.len()];
         for room in rooms {
-            let Some(stride) = self.stride_in(temporaries, *room) else { continue };
+            let Some((stride, window)) = self.window_in(temporaries, *room) else { continue };
             if rest.iter().any(|action| uses(action, temporaries, *room)) {
                 continue;
             }
-            for member in &mut members {
-                let buffers = member.run.buffers.iter().enumerate();
+            for (run, moved) in runs.iter().zip(&mut moved) {
+                let buffers = run.buffers.iter().enumerate();
                 let own = buffers.filter(|(_, place)| is_in(**place, temporaries, *room));
-                let at = |place: &Where| scratch + (place.offset - room.0).unsigned_abs();
-                let moved = own.map(|(buffer, place)| Moved { buffer, at: at(place) });
-                member.moved.extend(moved);
+                let at = |place: &Where| scratch as isize + place.offset - window.low;
+                moved.extend(own.map(|(buffer, place)| Moved { buffer, at: at(place), stride }));
             }
-            scratch += (stride * self.each as usize).next_multiple_of(LINE);
-            room.1 = 0;
+            let (band, bytes) = (stride * self.each as usize, window.kept(stride as isize) as usize);
+            if bytes > 0 {
+                kept.push(Kept { at: scratch, band, bytes });
+            }
+            scratch += (band + bytes).next_multiple_of(LINE);
+            taken.push(std::mem::take(room));
         }
-        Band { members, bands: Bands { count: self.count, each: self.each, scratch } }
+        // Temporaries are in the order of the kernels that compute them.
+        taken.iter().rev().for_each(|&room| self.compute_before(temporaries, room));
+        let parallel = self.is_parallel(&moved);
+        let members = runs.into_iter().zip(moved).enumerate().map(|(number, (run, moved))| {
+            let iterations = self.members[number].iterations;
+            let mut bound = run.bound.clone();
+            bound.extents[iterations.along] = self.each * iterations.unit;
+            let stream = self.large && self.is_read_by_none(number);
+            let decision = launch(&steps[run.step]).map(|launch| launch.decide_part(&bound, stream));
+            Member { run, iterations, decision: decision.unwrap_or_default(), moved }
+        });
+        let members: Vec<Member> = members.collect();
+        let ends = members.iter().map(|member| member.iterations.count + member.iterations.shift);
+        let count = ends.max().unwrap_or(0);
+        Band { bands: Bands { count, each: self.each, scratch, kept, parallel }, members }
+    }
+
+    /// The slabs in a temporary, and the numbers of the members that they belong to.
+    fn slabs_in(&self, temporaries: usize, room: Room) -> SmallVec<[(usize, Slab); 8]> {
+        let slabs = self.members.iter().enumerate().flat_map(|(n, member)| member.slabs.iter().map(move |s| (n, *s)));
+        slabs.filter(|(_, slab)| slab.memory == temporaries && within(slab.low, room)).collect()
+    }
+
+    /// The stride of iterations in a temporary, and the bytes that an iteration of the shared loop touches, if
+    /// all members have the same positive stride there.
+    fn window_in(&self, temporaries: usize, room: Room) -> Option<(usize, Window)> {
+        let slabs = self.slabs_in(temporaries, room);
+        let stride = slabs.first()?.1.stride;
+        let even = slabs.iter().all(|(_, slab)| slab.stride == stride);
+        let windows = slabs.iter().map(|(n, slab)| self.members[*n].window(slab));
+        let stride = usize::try_from(stride).ok().filter(|stride| even && *stride > 0)?;
+        Some((stride, windows.reduce(Window::union)?))
+    }
+
+    /// Sets how many iterations before its own a piece computes of a temporary in scratch memory: as many as
+    /// its readers need, whose numbers are final.
+    fn compute_before(&mut self, temporaries: usize, room: Room) {
+        let slabs = self.slabs_in(temporaries, room);
+        for (reader, read) in slabs.iter().filter(|(_, slab)| !slab.written) {
+            for (writer, written) in slabs.iter().filter(|(_, slab)| slab.written) {
+                let [early, late] = [*writer, *reader].map(|n| self.members[n].iterations);
+                // The first of the writer's iterations that touches bytes of the reader's iteration 0.
+                let first = (read.low - written.high).div_euclid(written.stride) as i64 + 1;
+                let back = late.shift as i64 - early.shift as i64 - first;
+                let before = &mut self.members[*writer].iterations.before;
+                *before = (*before).max(late.before.saturating_add_signed(back));
+            }
+        }
+    }
+
+    /// Whether threads may share the loop: iterations in which two members touch the same bytes of a memory
+    /// that is not scratch memory are the same iteration of the shared loop, and a member that a piece runs
+    /// before its own iterations writes nothing else and can't fail.
+    fn is_parallel(&self, moved: &[SmallVec<[Moved; 2]>]) -> bool {
+        let stays = |n: usize, buffer: usize| moved[n].iter().all(|moved| moved.buffer != buffer);
+        let slabs = |n: usize| self.members[n].slabs.iter().enumerate().filter(move |(b, _)| stays(n, *b));
+        let pairs = || (0..moved.len()).flat_map(|n| (0..n).map(move |earlier| (earlier, n)));
+        let together = |(earlier, later): (usize, usize)| {
+            let [a, b] = [earlier, later].map(|n| &self.members[n]);
+            let count = a.iterations.count.max(b.iterations.count);
+            slabs(earlier).all(|(_, one)| {
+                slabs(later).all(|(_, other)| {
+                    let apart = !(one.written || other.written) || !one.overlaps(other, count);
+                    apart || a.window(one).union(b.window(other)).kept(one.stride) == 0
+                })
+            })
+        };
+        let private = |n: usize| {
+            let member = &self.members[n];
+            member.iterations.before == 0 || !member.fallible && slabs(n).all(|(_, slab)| !slab.written)
+        };
+        pairs().all(together) && (0..moved.len()).all(private)
     }
 
     /// Whether no other kernel of the band touches the memories that this kernel writes.
@@ -318,18 +512,6 @@ impl Found {
         let others = || self.members.iter().enumerate().filter(|(other, _)| *other != number);
         let mut written = self.members[number].slabs.iter().filter(|slab| slab.written);
         written.all(|slab| others().all(|(_, other)| other.slabs.iter().all(|s| s.memory != slab.memory)))
-    }
-
-    /// The stride of iterations in a temporary, if all members have the same positive stride there, and an
-    /// iteration touches no bytes beyond its own stride.
-    fn stride_in(&self, temporaries: usize, room: Room) -> Option<usize> {
-        let slabs = self.members.iter().flat_map(|member| &member.slabs);
-        let slabs: SmallVec<[&Slab; 8]> =
-            slabs.filter(|slab| slab.memory == temporaries && within(slab.low, room)).collect();
-        let stride = slabs.first()?.stride;
-        let end = room.0.checked_add(stride)?;
-        let even = slabs.iter().all(|slab| slab.stride == stride && slab.high <= end);
-        usize::try_from(stride).ok().filter(|stride| even && *stride > 0)
     }
 }
 
@@ -405,234 +587,4 @@ fn pack(actions: &mut [Action], temporaries: usize, rooms: &[Room]) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::exec::replay::testing::{array, call, replay};
-    use crate::exec::{Arg, Backend, Executable, Options};
-    use ndarray::s;
-    use std::num::NonZeroU32;
-
-    fn compile(body: &str, options: Options) -> Executable {
-        crate::exec::replay::testing::compile(&format!("func @f(%x: f64[m, n], %y: f64[m, n]) -> {body}"), options)
-    }
-
-    /// For calls after the second: each band's number of kernels, iterations and bytes of scratch memory, and
-    /// the bytes of other temporaries.
-    fn bands(f: &Executable) -> (Vec<(usize, u64, usize)>, usize) {
-        replay(f, |replay| {
-            let bands = replay.actions.iter().filter_map(|action| match action {
-                Action::Band(band) => Some((band.members.len(), band.bands.each, band.bands.scratch)),
-                _ => None,
-            });
-            (bands.collect(), replay.temporaries.bytes())
-        })
-        .unwrap()
-    }
-
-    const SOFTMAX: &str = "f64[m, n] {
-entry:
-  %0 = max %x, axes=[1], keepdims=true
-  %1 = sub %x, %0
-  %2 = exp %1
-  %3 = sum %2, axes=[1], keepdims=true
-  %4 = div %2, %3
-  %5 = mul %4, %y
-  ret %5
-}";
-
-    #[test]
-    fn kernels_that_make_rows_of_rows_are_run_band_by_band() {
-        let (x, y) = (array(50, 33), array(50, 33).mapv(|x| 1.0 / (x + 0.1)));
-        let threads = |n| NonZeroU32::new(n);
-        let apart = compile(SOFTMAX, Options { band_bytes: Some(0), ..Options::default() });
-        for n in [1, 3] {
-            let together =
-                compile(SOFTMAX, Options { band_bytes: Some(4000), threads: threads(n), ..Options::default() });
-            for (x, y) in [
-                (x.view(), y.view()),
-                (x.slice(s![..;-1, ..]), y.view()),
-                (x.slice(s![1.., ..;-2]), y.slice(s![1.., ..17])),
-                (x.view(), x.view()),
-            ] {
-                let expected = call(&apart, x, y);
-                (0..3).for_each(|_| assert_eq!(call(&apart, x, y)[0], expected[0]));
-                (0..4).for_each(|_| assert_eq!(call(&together, x, y)[0], expected[0]));
-                let (found, temporaries) = bands(&together);
-                let [(kernels, each, scratch)] = found[..] else { panic!("{found:?}") };
-                assert!(kernels > 4 && (1..10).contains(&each) && scratch > 0, "{found:?}");
-                assert_eq!(temporaries, 0, "nothing is kept for all rows");
-                assert!(bands(&apart).0.is_empty() && bands(&apart).1 > 0);
-            }
-        }
-    }
-
-    #[test]
-    fn what_a_band_holds_whole_is_not_cut_in_columns() {
-        let body = "f64[m, n], f64[m, n] {
-entry:
-  %0 = mul %x, %y
-  %1 = add %x, %y
-  ret %0, %1
-}";
-        // The rows are not adjacent, so the two loops are not merged.
-        let x = array(10, 2_001);
-        let f = compile(body, Options { band_bytes: Some(660_000), ..Options::default() });
-        (0..4).for_each(|_| drop(call(&f, x.slice(s![.., 1..]), x.slice(s![.., 1..]))));
-        assert_eq!(bands(&f).0, []);
-    }
-
-    #[test]
-    fn few_columns_are_no_band() {
-        let body = "f64[m, n] {
-entry:
-  %0 = exp %y
-  %1 = mul %x, %0
-  ret %1
-}";
-        let text = format!("func @f(%x: f64[m, n], %y: f64[1, n]) -> {body}");
-        let (x, y) = (array(3, 1_000), array(1, 1_000));
-        for bytes in [10_000, 20_000, 30_000, 50_000, 60_000] {
-            let options = Options { band_bytes: Some(bytes), ..Options::default() };
-            let f = crate::exec::replay::testing::compile(&text, options);
-            (0..4).for_each(|_| drop(call(&f, x.view(), y.view())));
-            assert_eq!(bands(&f).0, [], "{bytes}");
-        }
-    }
-
-    #[test]
-    fn a_row_that_is_longer_than_a_band_is_one() {
-        let f = compile(SOFTMAX, Options { band_bytes: Some(10_000), ..Options::default() });
-        let each = |columns: usize| {
-            let x = array(20, columns);
-            (0..4).for_each(|_| drop(call(&f, x.view(), x.view())));
-            replay(&f, |replay| {
-                let bands = replay.actions.iter().filter_map(|action| match action {
-                    Action::Band(band) => Some(band.bands.each),
-                    _ => None,
-                });
-                bands.collect::<Vec<u64>>()
-            })
-        };
-        assert_eq!(each(100), Some(vec![2]));
-        assert_eq!(each(400), Some(vec![1]));
-        assert_eq!(each(2_000).unwrap_or_default(), Vec::<u64>::new(), "one takes more than the cache");
-    }
-
-    #[test]
-    fn loops_of_a_band_are_collapsed() {
-        let f = compile(SOFTMAX, Options { band_bytes: Some(20_000), ..Options::default() });
-        let apart = compile(SOFTMAX, Options { band_bytes: Some(0), ..Options::default() });
-        let (x, y) = (array(1_000, 2), array(1_000, 2).mapv(|x| 1.0 / (x + 0.1)));
-        let expected = call(&apart, x.view(), y.view());
-        (0..4).for_each(|_| assert_eq!(call(&f, x.view(), y.view())[0], expected[0]));
-        let collapsed = |replay: &crate::exec::replay::Replay| {
-            let bands = replay.actions.iter().filter_map(|action| match action {
-                Action::Band(band) => {
-                    Some(band.members.iter().filter(|member| !member.decision.sequence.is_empty()).count())
-                }
-                _ => None,
-            });
-            bands.collect::<Vec<usize>>()
-        };
-        assert_eq!(replay(&f, collapsed), Some(vec![2]), "the difference and the quotient");
-    }
-
-    #[test]
-    fn rows_that_differ_from_band_to_band_are_staged_for_each() {
-        // In a band of one iteration, all rows of the result use the same row of `x`. In the whole call they
-        // do not.
-        let body = "f64[m, m, n], f64[m, n] {
-entry:
-  %0 = expand_dims %x, axes=[1]
-  %1 = add %0, %y
-  %2 = mul %x, 2.0
-  ret %1, %2
-}";
-        let (x, y) = (array(17, 2), array(17, 2).mapv(|x| 1.0 / (x + 0.1)));
-        for threads in [1, 3].map(NonZeroU32::new) {
-            let [apart, together] =
-                [0, 400].map(|bytes| compile(body, Options { band_bytes: Some(bytes), threads, ..Options::default() }));
-            let expected = call(&apart, x.view(), y.view());
-            for _ in 0..4 {
-                let found = call(&together, x.view(), y.view());
-                assert_eq!((&found[0], &found[1]), (&expected[0], &expected[1]));
-            }
-            let staged = |replay: &crate::exec::replay::Replay| {
-                let bands = replay.actions.iter().filter_map(|action| match action {
-                    Action::Band(band) => Some((band.bands.each, band.members[0].decision.sequence.len())),
-                    _ => None,
-                });
-                bands.collect::<Vec<_>>()
-            };
-            // The sequence is a split, a stage and a collapse. The loop over
-            // the band's single iteration is not split.
-            assert_eq!(replay(&together, staged), Some(vec![(1, 3)]));
-        }
-    }
-
-    #[test]
-    fn rows_that_others_need_are_made_before() {
-        // The second kernel reads columns of the first kernel's result, and the third kernel reads all of it.
-        let body = "f64[n, m], f64 {
-entry:
-  %0 = exp %x
-  %1 = transpose %0, perm=[1, 0]
-  %2 = sum %1, axes=[0], keepdims=true
-  %3 = div %1, %2
-  %4 = sum %0
-  ret %3, %4
-}";
-        let (x, y) = (array(40, 40), array(40, 40));
-        let [apart, together] =
-            [0, 2000].map(|bytes| compile(body, Options { band_bytes: Some(bytes), ..Options::default() }));
-        let expected = call(&apart, x.view(), y.view());
-        for _ in 0..4 {
-            let found = call(&together, x.view(), y.view());
-            assert_eq!((&found[0], &found[1]), (&expected[0], &expected[1]));
-        }
-        let (found, temporaries) = bands(&together);
-        assert!(found.iter().all(|(kernels, ..)| *kernels < 4), "{found:?}");
-        assert!(temporaries >= 40 * 40 * 8, "what the sum of all needs is there as a whole");
-    }
-
-    #[test]
-    fn a_failing_point_is_told_as_without_bands() {
-        let body = "f64[m, n] {
-entry:
-  %0 = exp %x
-  %1 = max %0, axes=[1], keepdims=true
-  %2 = cast %y, to=i64
-  %3 = power %2, %2
-  %4 = mul %1, %3
-  ret %4
-}";
-        let (x, mut y) = (array(30, 20), array(30, 20).mapv(f64::abs));
-        for backend in [Backend::Interp, Backend::Auto] {
-            let [apart, together] = [0, 1000]
-                .map(|bytes| compile(body, Options { band_bytes: Some(bytes), backend, ..Options::default() }));
-            let expected = call(&apart, x.view(), y.view());
-            (0..4).for_each(|_| assert_eq!(call(&together, x.view(), y.view())[0], expected[0]));
-            assert_eq!(bands(&together).0.len(), 1);
-            let whole = y[[17, 3]];
-            y[[17, 3]] = -3.0;
-            let [wanted, found] = [&apart, &together].map(|f| f.call(&[Arg::from(&x), Arg::from(&y)]).map(|_| ()));
-            assert!(wanted.is_err(), "a negative power");
-            assert_eq!(wanted, found);
-            y[[17, 3]] = whole;
-        }
-    }
-
-    #[test]
-    fn slabs_fit_that_move_on_together() {
-        let slab = |written, low, high, stride| Slab { memory: 1, written, size: 8, low, high, stride };
-        let (rows, cells) = (slab(true, 0, 80, 80), slab(false, 16, 24, 80));
-        assert!(rows.fits(&cells, 10) && cells.fits(&rows, 10) && rows.fits(&rows, 10));
-        assert!(!rows.fits(&slab(false, 0, 80, 8), 10), "of columns");
-        assert!(!rows.fits(&slab(false, 0, 800, 0), 10), "of everything");
-        assert!(!rows.fits(&slab(false, 40, 120, 80), 10), "of the next row too");
-        assert!(rows.fits(&slab(false, 800, 880, 0), 10), "elsewhere");
-        assert!(slab(false, 0, 80, 80).fits(&slab(false, 0, 800, 0), 10), "both only read");
-        let backwards = slab(true, 720, 800, -80);
-        assert!(backwards.fits(&backwards, 10) && !backwards.fits(&rows, 10));
-    }
-}
+mod tests;

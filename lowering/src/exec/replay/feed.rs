@@ -152,7 +152,9 @@ impl<'a> Pair<'a> {
                     && slab.high - slab.low == slab.stride
             };
             let written = |slabs: &[Slab]| slabs.iter().filter(|slab| slab.written).all(whole);
-            let candidate = Candidate::new(self.maker, step, count, written).filter(|c| c.along.1 == 1)?;
+            let mut candidates = Candidate::all(self.maker, step, count, &[]).into_iter();
+            let is_exact = |c: &Candidate| c.iterations.unit == 1 && c.iterations.count == count;
+            let candidate = candidates.find(|c| is_exact(c) && written(&c.slabs))?;
             Some((candidate, Rows { count, each }))
         })
     }
@@ -174,7 +176,7 @@ impl<'a> Pair<'a> {
 
     /// The feed in profitable parts, for bands of this number of bytes.
     fn feed(&self, candidate: &Candidate, rows: Rows, arrays: &[Between], bytes: u64) -> Option<Feed> {
-        let along = candidate.along.0;
+        let along = candidate.iterations.along;
         let touched = self.touched(candidate, along);
         let (parts, iterations) = self.parts(rows, arrays, touched, along, bytes)?;
         let room = |between: &Between| (iterations * rows.each) as usize * between.size;
