@@ -33,8 +33,12 @@ pub fn without_one_point(expr: &ArrayExpr, args: &[Type]) -> Option<ArrayExpr> {
     (kept.len() < expr.axes.len() && are_read && are_written).then(|| along(expr, &kept))?
 }
 
-/// The remaining axes, in their new order; `None` if the expression is no reduction.
+/// The remaining axes, in their new order; `None` if the expression is no reduction, or if it is a scan. The
+/// only result of an exclusive scan over one point is the initial value.
 fn kept(expr: &ArrayExpr) -> Option<Vec<u32>> {
+    if expr.scan().is_some() {
+        return None;
+    }
     let goes_on = |axis: u32| points(&expr.axes[axis as usize]) != Some(1);
     let is_reduced = |axis: u32| expr.axes[axis as usize].kind == AxisKind::Reduce;
     let all = || 0..expr.axes.len() as u32;

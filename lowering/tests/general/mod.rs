@@ -150,6 +150,27 @@ entry:
 }
 
 #[test]
+fn scans_of_one_point_are_scans() {
+    for (kind, init, from) in [("scan exclusive", "", 0.0), ("scan exclusive", " init 2.5", 2.5), ("scan", "", 6.0)] {
+        let text = format!(
+            "func @f(%x: f64[3]) -> f64[1, 1] {{
+entry:
+  %0 = arrayexpr [h: 1, i: {kind} 1, j: reduce 3] (x = %x[j]) {{
+    yield x
+  }} reduce (sum f64){init} into ([h, i]) : f64[1, 1]
+  ret %0
+}}"
+        );
+        let x = ndarray::array![1.0, 2.0, 3.0];
+        for backend in Backend::available() {
+            let found = compile(&text, backend).expect("valid").call(&[(&x).into()]).expect("it has a value");
+            let wanted: Datum = rewright_ir::Array::from(ndarray::array![[from]].into_dyn()).into();
+            assert_eq!(bits(&found[0]), bits(&wanted), "{backend:?} {text}");
+        }
+    }
+}
+
+#[test]
 fn small_reductions_are_unrolled_into_vectorized_loops() {
     let body = "{\n    t0 = mul x, w\n    yield t0\n  }";
     let convolution = format!(
