@@ -141,7 +141,7 @@ fn node_of(expr: &ArrayExpr, args: &[Value], taken: &Taken) -> Result<(ArrayExpr
 }
 
 /// The dim of an extent.
-fn dim_of(extent: &SymExpr) -> Dim {
+pub(crate) fn dim_of(extent: &SymExpr) -> Dim {
     match (extent.terms(), u64::try_from(extent.constant)) {
         (&[], Ok(constant)) => Dim::Const(constant),
         (&[(symbol, 1)], Ok(0)) => Dim::Sym(symbol),

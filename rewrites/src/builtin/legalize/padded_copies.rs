@@ -1,0 +1,228 @@
+//! `padded-copies`: copies arrays that a reduction reads many times beyond their ends.
+
+use crate::builtin::fusion::node::materialize::{dim_of, may_fail};
+use crate::prelude::*;
+use rewright_ir::expr::{
+    Affine, Axis, AxisKind, Body, BodyOp, BodyRef, Condition, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr,
+    Test, Write, axes_along,
+};
+use rewright_ir::{ArrayExpr, Attr, Dim, Function, Name, Scalar};
+use std::sync::Arc;
+
+/// Copies an operand of a reduction that is read with a boundary mode, such as the image of a padded
+/// convolution, into an array with a border (a *halo*). The reduction then reads the copy inside of its ends.
+///
+/// A copy reads and writes each element once, so it is made where the reduction reads elements
+/// [many times](MANY_READS). Without it, a loop is split at the border, and points of the border are tested
+/// one by one: better for a stencil of few points, and worse for a window.
+///
+/// It is exact. A node without points reads nothing, so a copy that could fail has conditions.
+pub struct PaddedCopies;
+
+static PADDED_COPIES: RewriteDef = RewriteDef::root(
+    "padded-copies",
+    "copies operands that a reduction reads many times beyond the ends of an array",
+    &PaddedCopies,
+)
+.roots(&["arrayexpr"])
+.stage(Stage::BeforeLowering)
+.after(&["reads-in-bounds"])
+.before(&["array-expr"])
+.reach(1);
+register_rewrite!(PADDED_COPIES);
+
+/// The reads of an element from which on it is copied. Its copy is a read and a write more.
+const MANY_READS: i64 = 8;
+
+/// The assumed extent of an axis whose extent is not a constant.
+const USUAL_EXTENT: i64 = 64;
+
+/// A copy of an operand.
+pub struct PaddedCopy {
+    operand: usize,
+    /// The node that makes the copy. Its only argument is the operand's array.
+    expr: ArrayExpr,
+    /// How the reduction reads the copy.
+    index: Vec<Index>,
+}
+
+impl RootRewrite for PaddedCopies {
+    type Match = (Inst, Vec<PaddedCopy>);
+
+    fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
+        let data = cx.func().inst(root);
+        let expr = data.attrs.expr().filter(|_| data.attrs.str("schedule").is_none()).ok_or(NoMatch::quiet())?;
+        let flat = expr.body.insts.iter().all(|inst| matches!(inst.op, BodyOp::Op(..)));
+        let reduces = expr.axes.iter().any(|axis| axis.kind == AxisKind::Reduce);
+        if !flat || !reduces || !expr.guard.is_empty() || expr.scan().is_some() {
+            return Err(NoMatch::quiet());
+        }
+        let copies = (0..expr.operands.len()).filter_map(|operand| copy(cx.func(), &data.args, expr, operand));
+        let copies: Vec<PaddedCopy> = copies.collect();
+        if copies.is_empty() { Err(NoMatch::quiet()) } else { Ok((root, copies)) }
+    }
+
+    fn apply(&self, (root, copies): Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+        let data = rw.func().inst(root).clone();
+        let Some(expr) = data.attrs.expr() else { return Err(RewriteError::new("it has no expression")) };
+        rw.set_point(Point::Before(root));
+        rw.set_loc(data.loc);
+        let (mut rest, mut args) = (ArrayExpr::clone(expr), data.args.to_vec());
+        for PaddedCopy { operand, expr, index } in copies {
+            let Source::Array(array) = rest.operands[operand].source else { continue };
+            let attrs = Attrs::new().with("expr", Attr::Expr(Arc::new(expr)));
+            let source = Source::Array(args.len() as u32);
+            args.push(rw.op_with("arrayexpr", vec![data.args[array as usize]], attrs)?);
+            rest.operands[operand] = Operand { source, index, ..rest.operands[operand].clone() };
+        }
+        rest.order_args(&mut args);
+        let node = rw.insert(data.op, args, data.attrs.clone().with("expr", Attr::Expr(Arc::new(rest))))?;
+        let results = rw.func().inst(node).results.clone();
+        rw.replace(root, &results)
+    }
+}
+
+/// A dim of the copy.
+struct CopyDim {
+    extent: SymExpr,
+    /// The position in the array, without the copy's axis.
+    low: SymExpr,
+    mode: Mode,
+    /// How the reduction reads the copy.
+    read: Index,
+}
+
+/// The copy of an operand, if it is possible and worth it.
+fn copy(func: &Function, args: &[Value], expr: &ArrayExpr, number: usize) -> Option<PaddedCopy> {
+    let operand = &expr.operands[number];
+    let Source::Array(arg) = operand.source else { return None };
+    let dims = func.ty(args[arg as usize]).dims();
+    // An operand that the body does not use is not read.
+    let value = BodyRef::Operand(number as u32);
+    let mut used = expr.body.insts.iter().flat_map(|inst| &inst.args).chain(&expr.body.yields);
+    let is_moved = |index: &Index| matches!(index.mode, Mode::Pad(_) | Mode::Wrap | Mode::Clamp);
+    if !used.any(|used| *used == value)
+        || !operand.index.iter().any(is_moved)
+        || reads_of_an_element(expr, operand)? < MANY_READS
+    {
+        return None;
+    }
+    // A position without axes needs no dim: it is the same in each element's address.
+    let copied: Vec<Option<CopyDim>> =
+        operand.index.iter().zip(dims).map(|(index, dim)| copy_dim(expr, index, *dim)).collect::<Option<_>>()?;
+    let extents: Vec<Dim> = copied.iter().flatten().map(|copied| dim_of(&copied.extent)).collect();
+    let symbols: Vec<Name> = symbols(&copied, operand).collect();
+    let mut axes = axes_along(&extents, |name| symbols.contains(&name));
+    for (axis, copied) in axes.iter_mut().zip(copied.iter().flatten()) {
+        axis.hi = Some(copied.extent.clone());
+    }
+    let mut next = 0;
+    let place = |(copied, index): (&Option<CopyDim>, &Index)| match copied {
+        None => index.clone(),
+        Some(copied) => {
+            let mut form = Affine::axis(next);
+            form.offset = copied.low.clone();
+            next += 1;
+            Index { expr: IndexExpr::Affine(form), mode: copied.mode.clone() }
+        }
+    };
+    let read = copied.iter().zip(&operand.index).map(place).collect();
+    let guard = match may_fail(func, args, operand) {
+        true => {
+            expr.axes.iter().filter(|axis| !is_certain_to_have_points(axis)).map(has_points).collect::<Option<_>>()?
+        }
+        false => Vec::new(),
+    };
+    let fill = (!guard.is_empty()).then(|| Scalar::zero(operand.dtype));
+    let index = (0..axes.len() as u32).map(|axis| IndexExpr::Affine(Affine::axis(axis))).collect();
+    let made = ArrayExpr {
+        axes,
+        guard,
+        operands: vec![Operand { source: Source::Array(0), index: read, ..operand.clone() }],
+        body: Body { insts: Vec::new(), yields: vec![BodyRef::Operand(0)] },
+        reductions: Vec::new(),
+        finish: None,
+        outs: vec![Out { dtype: operand.dtype, dims: extents, index, fill, write: Write::Unique }],
+        locs: expr.locs.clone(),
+    };
+    let index = copied.into_iter().flatten().map(|copied| copied.read).collect();
+    Some(PaddedCopy { operand: number, expr: made, index })
+}
+
+/// The dim of the copy for a position in a dim of the array: `Some(None)` if the position is the same at all
+/// points. `None` if the operand can't be copied.
+fn copy_dim(expr: &ArrayExpr, index: &Index, dim: Dim) -> Option<Option<CopyDim>> {
+    let IndexExpr::Affine(form) = &index.expr else { return None };
+    if form.axes().is_empty() && index.mode != Mode::Check {
+        return Some(None);
+    }
+    Some(Some(match index.mode {
+        Mode::Check => return None,
+        Mode::Proved | Mode::Broadcast => {
+            CopyDim { extent: SymExpr::of_dim(dim)?, low: SymExpr::default(), mode: Mode::Proved, read: index.clone() }
+        }
+        Mode::Pad(_) | Mode::Wrap | Mode::Clamp => {
+            let (mut extent, mut low) = (SymExpr::constant(1), form.offset.clone());
+            for &(axis, coefficient) in form.axes() {
+                let Axis { lo, hi, .. } = &expr.axes[axis as usize];
+                let last = plus(hi.clone()?, &SymExpr::constant(1), -1)?;
+                let steps = coefficient.checked_abs()?;
+                extent = plus(plus(extent, &last, steps)?, lo, steps.checked_neg()?)?;
+                low = plus(low, if coefficient > 0 { lo } else { &last }, coefficient)?;
+            }
+            let mut own = form.clone();
+            own.offset = plus(form.offset.clone(), &low, -1)?;
+            let read = Index { expr: IndexExpr::Affine(own), mode: Mode::Proved };
+            CopyDim { extent, low, mode: index.mode.clone(), read }
+        }
+    }))
+}
+
+/// `a + factor * b`; `None` on overflow.
+fn plus(a: SymExpr, b: &SymExpr, factor: i64) -> Option<SymExpr> {
+    let mut sum = a;
+    sum.constant = sum.constant.checked_add(b.constant.checked_mul(factor)?)?;
+    b.terms().iter().try_fold(sum, |sum, &(name, c)| sum.add_term(name, c.checked_mul(factor)?))
+}
+
+/// Whether an axis is certain to have points.
+fn is_certain_to_have_points(axis: &Axis) -> bool {
+    axis.hi.as_ref().and_then(|hi| plus(hi.clone(), &axis.lo, -1)?.as_constant()).is_some_and(|extent| extent > 0)
+}
+
+/// The condition that an axis has points: `1 - extent <= 0`.
+fn has_points(axis: &Axis) -> Option<Condition> {
+    let offset = plus(plus(SymExpr::constant(1), axis.hi.as_ref()?, -1)?, &axis.lo, 1)?;
+    let mut form = Affine::default();
+    form.offset = offset;
+    Some(Condition { form, test: Test::NotPositive })
+}
+
+/// The symbols of the copy.
+fn symbols<'a>(copied: &'a [Option<CopyDim>], operand: &'a Operand) -> impl Iterator<Item = Name> + 'a {
+    let own = copied.iter().flatten().flat_map(|copied| [&copied.extent, &copied.low]);
+    let fixed = operand.index.iter().filter_map(|index| index.expr.form()).map(|form| &form.offset);
+    own.chain(fixed).flat_map(|sum| sum.terms().iter().map(|&(name, _)| name))
+}
+
+/// About how many points read an element: those of the axes that do not select it. Of the axes in a position,
+/// the longest one selects elements, `coefficient` of them apart.
+fn reads_of_an_element(expr: &ArrayExpr, operand: &Operand) -> Option<i64> {
+    let extent = |axis: u32| {
+        let Axis { lo, hi, .. } = &expr.axes[axis as usize];
+        let known = hi.as_ref().and_then(|hi| plus(hi.clone(), lo, -1)).and_then(|extent| extent.as_constant());
+        known.unwrap_or(USUAL_EXTENT)
+    };
+    let is_parallel = |axis: u32| expr.axes[axis as usize].kind == AxisKind::Parallel;
+    let mut reads: Vec<i64> = (0..expr.axes.len() as u32).map(extent).collect();
+    let mut apart = 1i64;
+    for index in &operand.index {
+        // Of equally long axes, a parallel one.
+        let length = |(axis, _): &&(u32, i64)| (extent(*axis), is_parallel(*axis));
+        if let Some(&(axis, coefficient)) = index.expr.form()?.axes().iter().max_by_key(length) {
+            reads[axis as usize] = 1;
+            apart = apart.saturating_mul(coefficient.saturating_abs());
+        }
+    }
+    Some(reads.into_iter().fold(1, i64::saturating_mul) / apart.max(1))
+}
