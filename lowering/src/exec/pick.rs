@@ -128,6 +128,29 @@ fn count(mask: &Place<'_>) -> usize {
 /// Calls `each` for every element in row-major order, with the address of the element, and with the offset
 /// that the strides `along` give for the same index.
 fn walk(place: &Place<'_>, along: &[isize], mut each: impl FnMut(*const u8, isize)) {
+    lines(place, along, |line| {
+        let (mut at, mut offset) = (line.at, line.offset);
+        for _ in 0..line.count {
+            each(at, offset);
+            at = at.wrapping_offset(line.step);
+            offset += line.along;
+        }
+    });
+}
+
+/// The elements along the last axis at an index of the other axes.
+struct Line {
+    /// The address of the first element, and the distance to the next one in bytes.
+    at: *const u8,
+    step: isize,
+    /// The offset of the first element by other strides, and the distance to the next one.
+    offset: isize,
+    along: isize,
+    count: usize,
+}
+
+/// Calls `each` for every line in row-major order.
+fn lines(place: &Place<'_>, along: &[isize], mut each: impl FnMut(Line)) {
     if place.shape.contains(&0) {
         return;
     }
@@ -139,12 +162,8 @@ fn walk(place: &Place<'_>, along: &[isize], mut each: impl FnMut(*const u8, isiz
     let mut index: Shape = Shape::from_elem(0, rank.saturating_sub(1));
     loop {
         let dot = |strides: &[isize]| index.iter().zip(strides).map(|(&n, &s)| n as isize * s).sum::<isize>();
-        let (mut at, mut offset) = (place.pointer.wrapping_offset(dot(place.strides) * place.unit), dot(along));
-        for _ in 0..count {
-            each(at, offset);
-            at = at.wrapping_offset(step);
-            offset += other;
-        }
+        let at = place.pointer.wrapping_offset(dot(place.strides) * place.unit);
+        each(Line { at, step, offset: dot(along), along: other, count });
         let mut axis = index.len();
         loop {
             let Some(next) = axis.checked_sub(1) else { return };
@@ -161,27 +180,35 @@ fn walk(place: &Place<'_>, along: &[isize], mut each: impl FnMut(*const u8, isiz
 /// Adds to each offset the index of its position in `held` times the stride of an axis. Negative indices
 /// count from the end. `None` if an index is out of bounds.
 fn add_positions(held: &Held, extents: &[usize], extent: usize, stride: isize, offsets: &mut [isize]) -> Option<()> {
-    let inside = |at: i128| {
-        let at = if at < 0 { at + extent as i128 } else { at };
-        (0..extent as i128).contains(&at).then_some(at as isize * stride)
+    let extent = i64::try_from(extent).ok()?;
+    // The distance in bytes, and whether the index is in bounds.
+    let distance = |at: Option<i128>| {
+        let at = at.and_then(|at| i64::try_from(at).ok()).unwrap_or(i64::MAX);
+        let at = if at < 0 { at.wrapping_add(extent) } else { at };
+        ((at as isize).wrapping_mul(stride), (0..extent).contains(&at))
     };
     if let Held::Scalar(scalar) = held {
-        let distance = inside(scalar.to_i128()?)?;
-        offsets.iter_mut().for_each(|offset| *offset += distance);
-        return Some(());
+        let (distance, is_inside) = distance(scalar.to_i128());
+        offsets.iter_mut().for_each(|offset| *offset = offset.wrapping_add(distance));
+        return is_inside.then_some(());
     }
     let spread = stretched(held, extents)?;
     let place = spread.place();
-    let mut offsets = offsets.iter_mut();
-    let mut fits = true;
+    let (mut rest, mut fits) = (offsets, true);
     let nowhere: Strides = Strides::from_elem(0, extents.len());
-    with_dtype!(place.dtype, T => walk(&place, &nowhere, |at, _| {
-        // SAFETY: the address is that of an element of this dtype. The array stays alive while it is held.
-        let position = unsafe { at.cast::<T>().read_unaligned() }.to_scalar().to_i128();
-        match (position.and_then(inside), offsets.next()) {
-            (Some(distance), Some(offset)) => *offset += distance,
-            _ => fits = false,
+    with_dtype!(place.dtype, T => lines(&place, &nowhere, |line| {
+        let count = line.count.min(rest.len());
+        let (own, others) = std::mem::take(&mut rest).split_at_mut(count);
+        fits &= count == line.count;
+        for (n, offset) in own.iter_mut().enumerate() {
+            let at = line.at.wrapping_offset(n as isize * line.step);
+            // SAFETY: the address is that of an element of this dtype. The array stays alive while it is held.
+            let position = unsafe { at.cast::<T>().read_unaligned() }.to_scalar();
+            let (distance, is_inside) = distance(position.to_i128());
+            *offset = offset.wrapping_add(distance);
+            fits &= is_inside;
         }
+        rest = others;
     }));
     fits.then_some(())
 }
@@ -262,28 +289,44 @@ unsafe fn copy_picked(array: &Place<'_>, picked: &Picked, target: *mut u8, strid
         let dense = super::value::row_major(rest_shape, size);
         rest_shape.iter().zip(target_rest.iter().zip(&dense)).all(|(&extent, (a, b))| extent < 2 || a == b)
     };
-    let line = rest_shape.iter().product::<usize>() * size;
+    let line = if is_line { rest_shape.iter().product::<usize>() * size } else { 0 };
     let outside = Place { shape: &array.shape[..*outer], strides: &source_strides[..*outer], unit: 1, ..*array };
     walk(&outside, target_outer, |source, into| {
         let into = target.wrapping_offset(into);
-        let mut next = offsets.iter();
+        let mut rest_offsets = &offsets[..];
         let places = Place { pointer: into, shape: extents, strides: target_here, unit: 1, dtype: array.dtype };
         let nowhere: Strides = Strides::from_elem(0, extents.len());
-        walk(&places, &nowhere, |to, _| {
-            let Some(&offset) = next.next() else { return };
-            let (from, to) = (source.wrapping_offset(offset), to.cast_mut());
-            // SAFETY: by the caller's promise, the elements of the subarray at `from` are valid to read,
-            // those at `to` are valid to write, and the two do not alias.
+        lines(&places, &nowhere, |to| {
+            let (own, others) = rest_offsets.split_at(to.count.min(rest_offsets.len()));
+            rest_offsets = others;
+            let targets = (0..).map(|n: isize| to.at.cast_mut().wrapping_offset(n * to.step));
+            let pairs = own.iter().map(|&offset| source.wrapping_offset(offset)).zip(targets);
+            // SAFETY: by the caller's promise, the elements of the subarray at each offset are valid to read,
+            // those of the target are valid to write, and the two do not alias.
             unsafe {
                 match line {
-                    1 if is_line => to.write(from.read()),
-                    4 if is_line => to.cast::<[u8; 4]>().write(from.cast::<[u8; 4]>().read()),
-                    8 if is_line => to.cast::<[u8; 8]>().write(from.cast::<[u8; 8]>().read()),
-                    16 if is_line => to.cast::<[u8; 16]>().write(from.cast::<[u8; 16]>().read()),
-                    _ if is_line => std::ptr::copy_nonoverlapping(from, to, line),
-                    _ => copy_elements(&Place { pointer: from, ..rest }, to, target_rest),
+                    0 => pairs.for_each(|(from, to)| {
+                        copy_elements(&Place { pointer: from, ..rest }, to, target_rest);
+                    }),
+                    1 => pairs.for_each(|(from, to)| copy_bytes::<1>(from, to)),
+                    2 => pairs.for_each(|(from, to)| copy_bytes::<2>(from, to)),
+                    4 => pairs.for_each(|(from, to)| copy_bytes::<4>(from, to)),
+                    8 => pairs.for_each(|(from, to)| copy_bytes::<8>(from, to)),
+                    16 => pairs.for_each(|(from, to)| copy_bytes::<16>(from, to)),
+                    32 => pairs.for_each(|(from, to)| copy_bytes::<32>(from, to)),
+                    64 => pairs.for_each(|(from, to)| copy_bytes::<64>(from, to)),
+                    _ => pairs.for_each(|(from, to)| std::ptr::copy_nonoverlapping(from, to, line)),
                 }
             }
         });
     });
+}
+
+/// Copies a row of a size for which the compiler makes loads and stores instead of a call.
+///
+/// # Safety
+/// `N` bytes at `from` are valid to read, and `N` bytes at `to` to write.
+unsafe fn copy_bytes<const N: usize>(from: *const u8, to: *mut u8) {
+    // SAFETY: by the caller's promise; arrays of bytes have no alignment.
+    unsafe { to.cast::<[u8; N]>().write(from.cast::<[u8; N]>().read()) };
 }
