@@ -121,6 +121,26 @@ fn a_row_with_a_loop_at_each_point_is_no_kernel() {
 }
 
 #[test]
+fn the_rows_of_each_product_of_a_batch_share_elements() {
+    let expr = "arrayexpr [b: 50, i: 20, j: reduce 30, k: 40] (x = %x[b, i, j], y = %y[b, j, k]) {
+    yield x, y
+  } reduce (dot f64, f64) finish (s0, s1) {
+    yield s0
+  }";
+    let text = format!(
+        "func @f(%x: f64[50, 20, 30], %y: f64[50, 30, 40]) -> f64[50, 20, 40] {{\nentry:\n  %0 = {expr} : \
+         f64[50, 20, 40]\n  ret %0\n}}\n"
+    );
+    let variant = Variant { one_block: true, ..Variant::default() };
+    let shown =
+        program_of(&text, variant).blocked(Some(REGISTERS)).distributed().outlined(&mut |_| Some(0)).to_string();
+    let kernels: Vec<&str> = shown.split("kernel ").skip(1).collect();
+    let reads = |kernel: &str, buffer: &str| kernel.matches(&format!(": {buffer}[")).count();
+    assert!(!kernels.is_empty() && reads(kernels[0], "b1") > 3, "{shown}");
+    assert!(kernels.iter().all(|kernel| reads(kernel, "b2") == 1), "{shown}");
+}
+
+#[test]
 fn a_product_of_matrices_is_blocked() {
     let product = "arrayexpr [i: n, k: reduce m, j: l] (a = %a[i, k], b = %b[k, j]) {\n    yield a, b\n  } \
                    reduce (dot f64, f64) finish (sum, one) {\n    yield sum\n  }";

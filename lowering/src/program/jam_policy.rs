@@ -77,12 +77,12 @@ fn blocked(b: &mut ProgramBuilder, program: &Program, stmts: &[Stmt], kind: Kind
     for stmt in stmts {
         match stmt {
             Stmt::For(nest) => match factor(program, nest, kind) {
-                Some(factor) => {
+                Some(factor) if factor.shares || !has_sharing(program, &nest.body, kind) => {
                     b.open();
-                    b.unroll_and_jam(nest, factor);
+                    b.unroll_and_jam(nest, factor.iterations);
                     out.extend(b.close());
                 }
-                None => out.push(Stmt::For(For { body: blocked(b, program, &nest.body, kind), ..nest.clone() })),
+                _ => out.push(Stmt::For(For { body: blocked(b, program, &nest.body, kind), ..nest.clone() })),
             },
             Stmt::If(If { condition, then, otherwise }) => {
                 let (then, otherwise) = (blocked(b, program, then, kind), blocked(b, program, otherwise, kind));
@@ -95,7 +95,28 @@ fn blocked(b: &mut ProgramBuilder, program: &Program, stmts: &[Stmt], kind: Kind
 }
 
 /// How many iterations of a loop are worth computing at once.
-fn factor(program: &Program, nest: &For, Kind { of_steps, has_steps, most, insts: most_insts }: Kind) -> Option<i64> {
+struct Factor {
+    iterations: i64,
+    /// Whether they share loads or elements. If not, only calls or latencies are hidden, and a loop in it whose
+    /// iterations share is the better one: in a batch of products, the rows of each product.
+    shares: bool,
+}
+
+/// Whether these statements have a loop whose iterations are worth computing at once, as they share.
+fn has_sharing(program: &Program, stmts: &[Stmt], kind: Kind) -> bool {
+    stmts.iter().any(|stmt| match stmt {
+        Stmt::For(nest) => {
+            factor(program, nest, kind).is_some_and(|factor| factor.shares) || has_sharing(program, &nest.body, kind)
+        }
+        Stmt::If(If { then, otherwise, .. }) => {
+            has_sharing(program, then, kind) || has_sharing(program, otherwise, kind)
+        }
+        _ => false,
+    })
+}
+
+fn factor(program: &Program, nest: &For, kind: Kind) -> Option<Factor> {
+    let Kind { of_steps, has_steps, most, insts: most_insts } = kind;
     let mut bodies: Vec<&For> = Vec::new();
     innermost(&nest.body, &mut bodies);
     let own = locals(&nest.body);
@@ -123,17 +144,19 @@ fn factor(program: &Program, nest: &For, Kind { of_steps, has_steps, most, insts
     if nest.trip == Trip::Few || !nest.is_rectangular(&varying) {
         return None;
     }
+    let shares = bodies.iter().any(shares);
     let wanted = match () {
-        () if bodies.iter().any(shares) => most,
+        () if shares => most,
         () if !of_steps && bodies.iter().any(is_short_call) => most,
         () if !of_steps && bodies.iter().any(|inner| inner.is_chain(&own, &program.buffers)) => MOST_CHAINS.min(most),
         () => return None,
     };
     let extents = nest.hi.iter().filter_map(|hi| hi.clone().minus(&nest.lo).as_constant());
-    let factor = extents.fold(wanted as i64, i64::min).min((most_insts / insts.max(1)) as i64);
+    let iterations = extents.fold(wanted as i64, i64::min).min((most_insts / insts.max(1)) as i64);
     // The lanes of vectors are not jammed.
     let is_kind = || !(has_steps && nest.has_steps(&program.buffers)) && of_steps != nest.is_parallel(&program.buffers);
-    (factor > 1 && is_kind() && nest.may_jam(&program.buffers)).then_some(factor)
+    let is_legal = iterations > 1 && is_kind() && nest.may_jam(&program.buffers);
+    is_legal.then_some(Factor { iterations, shares })
 }
 
 impl For {
