@@ -73,6 +73,17 @@ impl Factors<'_> {
         self.points(self.kept(a) | self.kept(b)) + stored
     }
 
+    /// How often the result's indices, in order, change between those of a set of factors and those of the
+    /// other factors. With one change, the last product is one of matrices whose rows and columns are adjacent
+    /// indices of the result.
+    fn turns(&self, set: u64) -> usize {
+        let (ours, theirs) = (self.all(set), self.all(!set));
+        let alone = (0..self.extents.len()).map(|n| 1 << n).filter(|index| self.result & index != 0);
+        let sides = alone.filter(|index| (ours & index == 0) != (theirs & index == 0)).map(|index| ours & index != 0);
+        let sides: Vec<bool> = sides.collect();
+        sides.windows(2).filter(|pair| pair[0] != pair[1]).count()
+    }
+
     /// The cheapest order, if it gains enough.
     pub(crate) fn order(&self) -> Option<ContractionOrder> {
         let count = self.factors.len();
@@ -105,7 +116,9 @@ impl Factors<'_> {
             while part != 0 {
                 let (a, b) = (set & !part, part);
                 let cost = best[a as usize].0 + best[b as usize].0 + self.pair_cost(a, b);
-                if cost <= best[set as usize].0 {
+                let (least, other) = best[set as usize];
+                let is_straighter = || other == 0 || set != full || self.turns(a) <= self.turns(other);
+                if cost < least || (cost == least && is_straighter()) {
                     best[set as usize] = (cost, a);
                 }
                 part = (part - 1) & others;
@@ -182,6 +195,16 @@ mod tests {
         let factors =
             Factors { factors: &[0b0011, 0b0110, 0b1100], result: 0b1001, extents: &[100.0, 100.0, 100.0, 1.0] };
         assert_eq!(factors.order().map(|order| shown(&order.tree)), Some("(0 * (1 * 2))".into()));
+    }
+
+    #[test]
+    fn of_equally_cheap_orders_the_last_product_is_one_of_matrices() {
+        // X[i,r] * Y[j,r] * Z[k,r] for [i,j,k]: not (X * Z) * Y, whose result has `j` between `i` and `k`.
+        let factors =
+            Factors { factors: &[0b1001, 0b1010, 0b1100], result: 0b0111, extents: &[100.0, 100.0, 100.0, 20.0] };
+        let order = factors.order().expect("worth it");
+        assert_eq!(factors.turns(0b101), 2);
+        assert!(["((0 * 1) * 2)", "(0 * (1 * 2))"].contains(&&*shown(&order.tree)), "{}", shown(&order.tree));
     }
 
     #[test]
