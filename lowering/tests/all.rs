@@ -28,6 +28,7 @@ mod exec_regions;
 mod exec_results;
 mod exec_row_blocks;
 mod exec_stores;
+mod exec_updates;
 mod fission;
 mod float_bits;
 mod general;

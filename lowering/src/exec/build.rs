@@ -304,17 +304,27 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
             }
         }
         let insts: Vec<Inst> = func.insts(block).collect();
-        // A producer that is fused with the store or the packing of its result.
+        // A producer that is fused with the store, the packing or the `update` that uses its result.
         let mut late = None;
         for (at, &inst) in insts.iter().enumerate() {
             let data = func.inst(inst);
             if data.op.is_terminator() {
                 let args = data.args.iter().map(|&v| self.slot(v)).collect();
                 let kind = self.terminator(block, data)?;
-                self.steps.push(Step { kind, op: data.op, inst, args, defs: SmallVec::new(), free: Slots::new() });
+                self.steps.push(Step {
+                    kind,
+                    op: data.op,
+                    inst,
+                    args,
+                    defs: SmallVec::new(),
+                    free: Slots::new(),
+                    fills_part: false,
+                });
             } else if let Some(maker) = late.take_if(|_| packs_bools(data)) {
                 self.packed(block, maker, inst)?;
-            } else if self.is_only_stored(block, &insts[at..]) || self.is_only_packed(block, &insts[at..]) {
+            } else if let Some(maker) = late.take_if(|_| data.op == update::UPDATE) {
+                self.fill_part(block, maker, inst)?;
+            } else if self.is_fused_with_user(block, &insts[at..]) {
                 late = Some(inst);
             } else if let Some(maker) = late.take_if(|_| data.op == effects::STORE) {
                 self.assign(block, maker, inst)?;
@@ -356,7 +366,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         dead.extend(results.iter().copied().filter(|v| !self.left.contains_key(v) && !self.live.at_end(block, *v)));
         let free = self.release(&dead);
         if !matches!(kind, StepKind::Free) || !free.is_empty() {
-            self.steps.push(Step { kind, op: data.op, inst, args, defs, free });
+            self.steps.push(Step { kind, op: data.op, inst, args, defs, free, fills_part: false });
         }
     }
 

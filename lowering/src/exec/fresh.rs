@@ -3,7 +3,7 @@
 
 use super::buffers::RawBuffer;
 use super::machine::{Activation, Machine};
-use super::value::{Held, Lent, Shape, Target, row_major};
+use super::value::{Held, Lent, Place, Shape, Target, row_major};
 use rewright_ir::{DType, EvalError};
 
 /// Memory for a result.
@@ -12,7 +12,7 @@ pub struct Fresh {
     shape: Shape,
     /// The destination of its elements.
     pub target: Target,
-    /// None if the memory is the caller's.
+    /// None if the memory is the caller's, or a part of another array.
     buffer: Option<RawBuffer>,
 }
 
@@ -40,6 +40,17 @@ impl Machine<'_> {
 }
 
 impl Fresh {
+    /// A result in memory that is part of another array.
+    pub fn within(dtype: DType, shape: Shape, target: Target) -> Fresh {
+        Fresh { dtype, shape, target, buffer: None }
+    }
+
+    /// The place of its elements.
+    pub fn place(&self) -> Place<'_> {
+        let Fresh { dtype, shape, target, .. } = self;
+        Place { dtype: *dtype, pointer: target.pointer, shape, strides: &target.strides, unit: 1 }
+    }
+
     /// The array.
     ///
     /// # Safety

@@ -271,7 +271,11 @@ impl Machine<'_> {
         (eval, why): (ArrayEval, Why),
     ) -> Result<(), EvalError> {
         let steps = self.steps_left();
-        match self.run_program(act, step, program, exits)? {
+        let results = match self.space(act, step, program) {
+            Some(space) => self.run_program(act, step, program, &space, (exits, None))?,
+            None => None,
+        };
+        match results {
             Some(results) => {
                 for (def, held) in step.defs.iter().zip(results) {
                     self.put(act.frame, def.slot, held)?;
@@ -289,26 +293,38 @@ impl Machine<'_> {
         }
     }
 
-    /// The results of a loop program; `None` if the operands break a rule.
-    fn run_program(
+    /// The index space of a loop program; `None` if the operands break a rule.
+    pub(super) fn space(
         &self,
         act: &mut Activation<'_, '_>,
         step: &Step,
         program: &LoopProgram,
-        exits: &[Option<u32>],
-    ) -> Result<Option<Vec<Held>>, EvalError> {
-        let space = bind(&program.expr, &operands(act.frame, step), &|name| symbol(act.plan, act.frame, name));
-        let Some(space) = space else { return Ok(None) };
+    ) -> Option<ProgramSpace> {
+        let space = bind(&program.expr, &operands(act.frame, step), &|name: Name| symbol(act.plan, act.frame, name))?;
         let fits = step.defs.iter().zip(&space.results);
-        if !{ fits }.all(|(def, (shape, _))| act.frame.admits(&def.dims, shape, Some(def.value))) {
-            return Ok(None);
-        }
+        { fits }.all(|(def, (shape, _))| act.frame.admits(&def.dims, shape, Some(def.value))).then_some(space)
+    }
+
+    /// The results of a loop program; `None` if the operands break a rule. `exits` are their positions among
+    /// the function's results, and `into` is the target of the only result, if that is given.
+    pub(super) fn run_program(
+        &self,
+        act: &mut Activation<'_, '_>,
+        step: &Step,
+        program: &LoopProgram,
+        space: &ProgramSpace,
+        (exits, mut into): (&[Option<u32>], Option<Target>),
+    ) -> Result<Option<Vec<Held>>, EvalError> {
         let Ok(variant) = program.variant(space.variant) else { return Ok(None) };
         self.points(space.points)?;
         let mut rooms: Vec<Fresh> = Vec::new();
         for (number, (out, (shape, fill))) in program.expr.outs.iter().zip(&space.results).enumerate() {
             let exit = exits.get(number).copied().flatten();
-            let fresh = self.fresh(act, exit, out.dtype, Shape::from(&shape[..]))?;
+            let own_shape = Shape::from(&shape[..]);
+            let fresh = match into.take() {
+                Some(target) => Fresh::within(out.dtype, own_shape, target),
+                None => self.fresh(act, exit, out.dtype, own_shape)?,
+            };
             if let Some(fill) = fill {
                 // SAFETY: the room is that of an array of this shape and dtype.
                 unsafe { fill_elements(*fill, out.dtype, shape, &fresh.target) };
@@ -332,10 +348,10 @@ impl Machine<'_> {
             Some(if part == Part::Re { scalar.bits().0 } else { scalar.bits().1 })
         };
         let symbols = |name: Name| symbol(act.plan, act.frame, name);
-        let sources = ParamSources { args: &args, symbols: &symbols, space: &space };
+        let sources = ParamSources { args: &args, symbols: &symbols, space };
         let Some(params) = variant.params(&sources, |word| word, scalar) else { return Ok(None) };
         let target = |number: usize| rooms.get(number).map(|room| &room.target);
-        let found = variant.buffers(&space, slot, target, &mut flags);
+        let found = variant.buffers(space, slot, target, &mut flags);
         let Some((pointers, strides)) = found else { return Ok(None) };
         let buffers = CallBuffers { pointers: &pointers, strides: &strides };
         let threads = variant.threads(space.points, self.how.threads);

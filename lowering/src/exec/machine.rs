@@ -42,6 +42,8 @@ pub struct Activation<'e, 'f> {
 /// Where control goes after a step.
 enum Flow<'e> {
     Next,
+    /// To the step after the next one: this step has done the next one, too.
+    Skip(&'e Step),
     Along(&'e Edge),
     Return,
 }
@@ -118,7 +120,7 @@ impl<'e> Machine<'e> {
         let mut at = 0;
         while let Some(step) = plan.steps.get(at) {
             let begun = self.exec.times.as_ref().map(|times| (times, Instant::now()));
-            let flow = self.step(act, step).map_err(|e| explain(act, step, e))?;
+            let flow = self.step(act, step, plan.steps.get(at + 1)).map_err(|e| explain(act, step, e))?;
             if let Some((times, begun)) = begun {
                 times.add(act.number, at, begun.elapsed());
             }
@@ -128,6 +130,12 @@ impl<'e> Machine<'e> {
                         self.put(act.frame, slot, Held::Empty)?;
                     }
                     at += 1;
+                }
+                Flow::Skip(next) => {
+                    for &slot in &next.free {
+                        self.put(act.frame, slot, Held::Empty)?;
+                    }
+                    at += 2;
                 }
                 Flow::Along(edge) => {
                     self.follow(act, edge).map_err(|e| explain(act, step, e))?;
@@ -139,8 +147,18 @@ impl<'e> Machine<'e> {
         Err(EvalError::unsupported(format!("a block of `@{}` has no terminator", plan.name)))
     }
 
-    fn step(&self, act: &mut Activation<'e, '_>, step: &'e Step) -> Result<Flow<'e>, EvalError> {
+    fn step(
+        &self,
+        act: &mut Activation<'e, '_>,
+        step: &'e Step,
+        next: Option<&'e Step>,
+    ) -> Result<Flow<'e>, EvalError> {
         self.spend(1)?;
+        if let Some(next) = next.filter(|_| step.fills_part)
+            && self.fill_part(act, step, next)?
+        {
+            return Ok(Flow::Skip(next));
+        }
         match &step.kind {
             StepKind::Scalar(scalar) => self.scalar(act, step, scalar)?,
             StepKind::Kernel(kernel) => match kernel.meaning {

@@ -20,7 +20,7 @@ impl Machine<'_> {
         pack: Inst,
     ) -> Result<(), EvalError> {
         if let Some(extent) = self.extent(act, step, kernel) {
-            return self.run_kernel(act, step, kernel, extent);
+            return self.run_kernel(act, step, kernel, extent, None);
         }
         let why = self.why_unfit(act, step, kernel);
         self.arrays(act, step, &[(step.inst, eval), (pack, ArrayEval::Op)], why)

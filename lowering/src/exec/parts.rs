@@ -1,7 +1,10 @@
 //! Steps that read or replace parts of arrays at positions. Elements and views are read without copying.
-//! Updates are in place if no other value shares the array's buffer, and otherwise in a copy.
+//! Updates are in place if no other value shares the array's buffer, and otherwise in a new array, to which
+//! the elements outside of the part are copied (`complement.rs`).
 
 use super::by_reference::Why;
+use super::complement::{Along, complement};
+use super::frame::Frame;
 use super::machine::{Activation, Machine};
 use super::plan::{ArrayEval, Slot, Step};
 use super::value::{Held, Lent, Place, Shape, Strides, Target, copy_elements, fill_elements, in_place};
@@ -23,7 +26,7 @@ pub struct Update {
 impl Machine<'_> {
     /// Reads an element, or a view of the remaining axes.
     pub(super) fn getitem(&self, act: &mut Activation<'_, '_>, step: &Step) -> Result<(), EvalError> {
-        let found = part(act, step, 1, &[]);
+        let found = part(act.frame, step, 1, &[]);
         let (Some(found), [def]) = (found, &step.defs[..]) else {
             return self.array(act, step, ArrayEval::Op, Why::WRONG);
         };
@@ -50,7 +53,8 @@ impl Machine<'_> {
     /// The first operand with a part of it replaced by the second, in place if possible. If operands do not
     /// fit, the reference meaning reports the error.
     pub(super) fn update(&self, act: &mut Activation<'_, '_>, step: &Step, update: &Update) -> Result<(), EvalError> {
-        let (Some(to), Some(&dest), [def]) = (part(act, step, 2, &update.slices), step.args.first(), &step.defs[..])
+        let (Some(to), Some(&dest), [def]) =
+            (part(act.frame, step, 2, &update.slices), step.args.first(), &step.defs[..])
         else {
             return self.array(act, step, ArrayEval::Op, Why::WRONG);
         };
@@ -75,7 +79,7 @@ impl Machine<'_> {
         self.put(act.frame, def.slot, copy)
     }
 
-    /// A copy of the first operand with a part of it replaced; `None` if there is no such part.
+    /// A new array: the first operand with a part of it replaced. `None` if there is no such part.
     fn updated_copy(
         &self,
         act: &Activation<'_, '_>,
@@ -85,14 +89,13 @@ impl Machine<'_> {
     ) -> Result<Option<Held>, EvalError> {
         let Some(place) = self.operand(act, step, 0).place() else { return Ok(None) };
         let fresh = self.fresh(act, update.exit, place.dtype, place.shape.into())?;
-        let (pointer, strides) = (fresh.target.pointer.cast_const(), &fresh.target.strides);
-        let copy = Place { pointer, strides, unit: 1, ..place };
-        let Some(to) = part_of(&copy, act, step, 2, &update.slices) else { return Ok(None) };
+        let Some(to) = part_of(&fresh.place(), act.frame, step, 2, &update.slices) else { return Ok(None) };
         self.spend(place.shape.iter().product::<usize>() as u64)?;
-        // SAFETY: the operand is held. The new memory has its shape and dtype and aliases no operand, and
-        // the part is inside of it.
+        // SAFETY: the operand is held. The new memory has its shape and dtype and aliases no operand. The
+        // part is inside of it, and the boxes are the rest.
         unsafe {
-            copy_elements(&place, fresh.target.pointer, &fresh.target.strides);
+            let kept = complement(place.shape, &to.along, place.dtype.size());
+            kept.iter().for_each(|slab| slab.copy(&place, &fresh.target));
             new.write(&to, &fresh.target);
             Ok(Some(fresh.into_held()))
         }
@@ -132,8 +135,7 @@ impl New {
     /// The part was found in an array with these strides, and all of its elements are valid to write. The
     /// new elements do not alias it, and have the part's dtype and shape.
     unsafe fn write(&self, to: &Part, whole: &Target) {
-        let pointer = whole.pointer.wrapping_offset(to.offset);
-        let target = Target { pointer, strides: to.strides.clone(), used: true };
+        let target = to.target(whole);
         // SAFETY: the caller's promise.
         unsafe {
             match self {
@@ -145,34 +147,44 @@ impl New {
 }
 
 /// A part of an array.
-struct Part {
-    dtype: DType,
-    pointer: *const u8,
+pub(super) struct Part {
+    pub dtype: DType,
+    pub pointer: *const u8,
     /// The distance in bytes from the array's first element.
-    offset: isize,
-    shape: Shape,
-    strides: Strides,
+    pub offset: isize,
+    pub shape: Shape,
+    pub strides: Strides,
+    /// The positions along the array's leading axes. The part has all positions along the others.
+    pub along: SmallVec<[Along; 4]>,
+}
+
+impl Part {
+    /// The part of an array with these elements.
+    pub fn target(&self, whole: &Target) -> Target {
+        Target { pointer: whole.pointer.wrapping_offset(self.offset), strides: self.strides.clone(), used: whole.used }
+    }
 }
 
 /// The part of the first operand at positions of the leading axes (the operands from `first` on), and at
 /// slices of the following axes. `None` if a position is out of bounds.
-fn part(act: &Activation<'_, '_>, step: &Step, first: usize, slices: &[SliceSpec]) -> Option<Part> {
-    let whole = act.frame.slots[step.args.first()?.0 as usize].place()?;
-    part_of(&whole, act, step, first, slices)
+pub(super) fn part(frame: &Frame, step: &Step, first: usize, slices: &[SliceSpec]) -> Option<Part> {
+    let whole = frame.slots[step.args.first()?.0 as usize].place()?;
+    part_of(&whole, frame, step, first, slices)
 }
 
 /// The same part of an array of the first operand's shape.
-fn part_of(
+pub(super) fn part_of(
     whole: &Place<'_>,
-    act: &Activation<'_, '_>,
+    frame: &Frame,
     step: &Step,
     first: usize,
     slices: &[SliceSpec],
 ) -> Option<Part> {
-    let slot = |slot: &Slot| &act.frame.slots[slot.0 as usize];
+    let slot = |slot: &Slot| &frame.slots[slot.0 as usize];
     let Place { dtype, pointer, shape, strides, unit } = *whole;
     let positions = step.args.get(first..)?;
     let (mut offset, rest) = (0, positions.len());
+    let mut along: SmallVec<[Along; 4]> = SmallVec::new();
     for (axis, at) in positions.iter().map(slot).enumerate() {
         let extent = *shape.get(axis)? as i128;
         let at = at.scalar().ok()?.to_i128()?;
@@ -181,18 +193,20 @@ fn part_of(
             return None;
         }
         offset += at as isize * strides[axis] * unit;
+        along.push(Along { start: at as usize, count: 1, step: 1 });
     }
     let (mut shape, mut strides): (Shape, Strides) =
         (shape[rest..].into(), strides[rest..].iter().map(|s| s * unit).collect());
     for (axis, spec) in slices.iter().enumerate() {
         let (start, count) = spec.resolve(*shape.get(axis)? as u64);
         offset += start as isize * strides[axis];
+        along.push(Along { start: start as usize, count: count as usize, step: spec.step as isize });
         shape[axis] = count as usize;
         strides[axis] = if count > 1 { strides[axis].checked_mul(spec.step as isize)? } else { 0 };
     }
     // Without elements the offset may be out of bounds.
     let offset = if shape.contains(&0) { 0 } else { offset };
-    Some(Part { dtype, pointer: pointer.wrapping_offset(offset), offset, shape, strides })
+    Some(Part { dtype, pointer: pointer.wrapping_offset(offset), offset, shape, strides, along })
 }
 
 /// Broadcasts an array to `shape`: drops surplus leading axes of extent 1, and repeats others. `None` if it

@@ -91,6 +91,9 @@ pub struct Step {
     pub defs: SmallVec<[Def; 1]>,
     /// The slots to empty after it.
     pub free: Slots,
+    /// Whether the next step is an `update` that replaces a part by the only result of this step, and the
+    /// result has no other use. Then one run may do both steps.
+    pub fills_part: bool,
 }
 
 /// The operation of a step.

@@ -68,6 +68,9 @@ impl fmt::Display for Step {
         {
             write!(f, " in bits")?;
         }
+        if self.fills_part {
+            write!(f, " into a part")?;
+        }
         for edge in self.edges() {
             write!(f, " {edge}")?;
         }

@@ -27,7 +27,7 @@ impl Machine<'_> {
                 Meaning::Array(eval) if kernel.runs_program(extent.space.points) => {
                     self.program(act, step, (&kernel.program, &kernel.exits), (eval, UNFIT))
                 }
-                _ => self.run_kernel(act, step, kernel, extent),
+                _ => self.run_kernel(act, step, kernel, extent, None),
             },
             None if !self.are_equal(act, step, &kernel.equal) => self.array(act, step, eval, Why::WRONG),
             None => self.with_dense_operands(act, step, kernel, eval),
@@ -49,12 +49,14 @@ impl Machine<'_> {
         extent.filter(|e| fit(act, &step.defs, e))
     }
 
+    /// Runs a kernel at every point of its extent. `into` is the target of the only result, if that is given.
     pub(super) fn run_kernel(
         &self,
         act: &mut Activation<'_, '_>,
         step: &Step,
         kernel: &KernelStep,
         extent: Extent,
+        mut into: Option<Target>,
     ) -> Result<(), EvalError> {
         self.points(extent.space.points)?;
         let mut rooms: SmallVec<[Room; 4]> = SmallVec::new();
@@ -65,10 +67,11 @@ impl Machine<'_> {
             let direct = |p: &&OutPlace| {
                 p.direct && p.dtype == dtype && p.shape == *shape && kernel.launch.may_write(&p.strides)
             };
-            let target = match place.filter(direct) {
-                Some(place) => {
-                    rooms.push(Room::Callers);
-                    Target { pointer: place.pointer, strides: place.strides.clone(), used: true }
+            let target = |p: &OutPlace| Target { pointer: p.pointer, strides: p.strides.clone(), used: true };
+            let target = match into.take().or_else(|| place.filter(direct).map(target)) {
+                Some(target) => {
+                    rooms.push(Room::Lent);
+                    target
                 }
                 None => {
                     if let Some(heir) = inherit(act, step, kernel, &extent) {
@@ -98,6 +101,7 @@ impl Machine<'_> {
         // - a new buffer of the result's shape and dtype;
         // - the caller's buffer for such a result, which no argument aliases; it is the target of only one
         //   value of a block, which is then returned;
+        // - the part of an array that no operand aliases, for a result of the part's shape and dtype;
         // - the buffer of an operand, or of the destination of the only result. It was not shared, so no
         //   other operand aliases it, and the kernel reads it, if at all, only where it then writes.
         let ended = unsafe { kernel.launch.run(act.plan, act.frame, step, &extent, &targets, self.how) };
@@ -129,7 +133,7 @@ impl Machine<'_> {
                         _ => Held::Array(array),
                     }
                 }
-                Room::Callers => {
+                Room::Lent => {
                     Held::Lent(Lent { dtype, pointer: target.pointer, shape, strides: target.strides, keep: None })
                 }
             };
@@ -167,7 +171,7 @@ impl Machine<'_> {
                 Meaning::Array(eval) if kernel.runs_program(extent.space.points) => {
                     self.program(act, step, (&kernel.program, &kernel.exits), (eval, UNFIT))
                 }
-                _ => self.run_kernel(act, step, kernel, extent),
+                _ => self.run_kernel(act, step, kernel, extent, None),
             },
             None => {
                 let why = self.why_unfit(act, step, kernel);
@@ -295,8 +299,8 @@ const BEYOND: Why = Why::Unfit(
 
 /// The memory of a result.
 enum Room {
-    /// The caller's buffer.
-    Callers,
+    /// The caller's buffer, or a part of another array.
+    Lent,
     /// The buffer of an operand that dies, or of the destination of the store.
     Operand(Heir),
     /// A buffer of the pool.

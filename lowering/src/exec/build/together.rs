@@ -1,19 +1,25 @@
-//! Steps of two instructions: a kernel, and the only use of its result, which stores it or packs its bools.
+//! Steps of two instructions: a kernel, and the only use of its result, which stores it, packs its bools, or
+//! replaces a part of an array by it.
 
 use super::FuncPlanner;
 use crate::bools::PacksBools;
 use crate::exec::plan::*;
 use crate::exec::{Instead, LowerError};
-use rewright_ir::ops::{dim, effects};
+use rewright_ir::ops::{dim, effects, update};
 use rewright_ir::{Block, Dim, Eval, Inst, InstData, Traits, Value};
 
 /// The number of following instructions that are searched for the use.
 const NEAR: usize = 16;
 
 impl<'m> FuncPlanner<'_, 'm> {
+    /// Whether the first of these instructions may be a kernel that is planned together with its only use.
+    pub(super) fn is_fused_with_user(&self, block: Block, insts: &[Inst]) -> bool {
+        self.is_only_stored(block, insts) || self.is_only_packed(block, insts) || self.is_only_part(block, insts)
+    }
+
     /// Whether the first of these instructions may be a kernel whose only use is a store, soon and
     /// unchanged, to an array of the same type. No instruction in between can fail or has a visible effect.
-    pub(super) fn is_only_stored(&self, block: Block, insts: &[Inst]) -> bool {
+    fn is_only_stored(&self, block: Block, insts: &[Inst]) -> bool {
         self.only_user(block, insts).is_some_and(|(result, store)| match store.args[..] {
             [dest, from] if store.op == effects::STORE => {
                 let ty = self.func.ty(result);
@@ -24,8 +30,16 @@ impl<'m> FuncPlanner<'_, 'm> {
     }
 
     /// Whether the first of these instructions may be a kernel of bools whose only use packs them soon.
-    pub(super) fn is_only_packed(&self, block: Block, insts: &[Inst]) -> bool {
+    fn is_only_packed(&self, block: Block, insts: &[Inst]) -> bool {
         self.only_user(block, insts).is_some_and(|(result, user)| packs_bools(user) && user.args[..] == [result])
+    }
+
+    /// Whether the first of these instructions may be a kernel whose only use replaces a part of another array
+    /// by its result, soon and unchanged.
+    fn is_only_part(&self, block: Block, insts: &[Inst]) -> bool {
+        self.only_user(block, insts).is_some_and(|(result, user)| {
+            user.op == update::UPDATE && matches!(user.args[..], [base, new, ..] if new == result && base != result)
+        })
     }
 
     /// The only result of the first of these instructions, which may be a kernel, and its only use, if that
@@ -65,6 +79,23 @@ impl<'m> FuncPlanner<'_, 'm> {
         }
         dead.extend(self.dying(block, to.args.iter().copied()));
         self.push(block, maker, kind, dead);
+        Ok(())
+    }
+
+    /// Plans an update and the step that computes the new elements, one after the other. A kernel or loop
+    /// program may write the elements to the part.
+    pub(super) fn fill_part(&mut self, block: Block, maker: Inst, update: Inst) -> Result<(), LowerError> {
+        self.alone(block, maker)?;
+        if let Some(step) = self.steps.last_mut() {
+            step.fills_part = match &step.kind {
+                StepKind::Kernel(kernel) => matches!(kernel.meaning, Meaning::Array(_)),
+                StepKind::Program(_) => true,
+                _ => false,
+            };
+        }
+        self.alone(block, update)?;
+        // Otherwise the update has no step of its own.
+        debug_assert!(self.steps.last().is_some_and(|step| step.inst == update));
         Ok(())
     }
 

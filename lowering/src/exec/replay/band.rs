@@ -544,6 +544,7 @@ fn places(action: &Action, see: &mut impl FnMut(Where)) {
             program.buffers.iter().for_each(|&place| see(place));
             program.fills.iter().for_each(|fill| see(fill.at));
         }
+        Action::Copy(copy) => copy.places().for_each(see),
         Action::Load { from, .. } => see(*from),
         Action::Set { .. } | Action::Scalar(_) => {}
     }
@@ -579,6 +580,7 @@ fn pack(actions: &mut [Action], temporaries: usize, rooms: &[Room]) -> usize {
                 program.buffers.iter_mut().for_each(put);
                 program.fills.iter_mut().for_each(|fill| put(&mut fill.at));
             }
+            Action::Copy(copy) => copy.places_mut().for_each(put),
             Action::Load { from, .. } => put(from),
             Action::Set { .. } | Action::Scalar(_) => {}
         }

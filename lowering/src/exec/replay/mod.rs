@@ -1,8 +1,8 @@
 //! Replay cache: a call with the dtypes, extents and strides of a recent call reuses its cached plan, and
 //! only patches pointers and scalars.
 //!
-//! The cache is for functions whose steps are a straight line of kernels, loop programs, views and scalar
-//! ops. Calls with equal dtypes, extents and strides take the same decisions in them. Only the addresses and
+//! The cache is for functions whose steps are a straight line of kernels, loop programs, updates, views and
+//! scalar ops. Calls with equal dtypes, extents and strides take the same decisions in them. Only the addresses and
 //! the values of elements differ.
 //!
 //! After two successful calls with the same signature, the recorder interprets the steps once more, with
@@ -16,6 +16,7 @@
 //! kernels whose result is reduced to one number (`feed.rs`).
 
 mod band;
+mod copies;
 mod feed;
 mod program;
 mod record;
@@ -37,6 +38,7 @@ use crate::kernel::Part;
 use crate::lower::{Bound, Order};
 use crate::schedule::Lines;
 use band::Band;
+use copies::CopyRun;
 use feed::Fed;
 use program::ProgramRun;
 use record::Recorder;
@@ -234,6 +236,8 @@ enum Action {
     Fed(Box<Fed>),
     /// A loop program.
     Program(Box<ProgramRun>),
+    /// A copy of elements.
+    Copy(Box<CopyRun>),
     /// Loads an element of an array to the slot of a scalar.
     Load { from: Where, dtype: DType, slot: Slot },
     /// Sets the slot of a scalar that all calls with this signature share.
@@ -466,6 +470,10 @@ impl Replay {
                     // SAFETY: as above.
                     unsafe { program.run(plan, &at, &self.scalars, how) }?;
                 }
+                Action::Copy(copy) => {
+                    // SAFETY: as above.
+                    unsafe { copy.run(&at, &self.scalars) };
+                }
                 &Action::Load { from, dtype, slot } => {
                     let place = Place { dtype, pointer: at(from), shape: &[], strides: &[], unit: 1 };
                     self.scalars[slot.0 as usize] = element(&place)?;
@@ -658,6 +666,21 @@ entry:
         assert_eq!(replayed(), super::MOST_KNOWN - 1);
         call(&known[0]);
         assert_eq!(replayed(), super::MOST_KNOWN - 2);
+    }
+
+    #[test]
+    fn updates_are_replayed_but_not_at_positions_that_change() {
+        let part = "f64[n] {\nentry:\n  %0 = slice %a, at=[1:-1]\n  %1 = exp %0\n  %2 = update %a, ";
+        assert!(is_replayed(&format!("{part}%1, at=[1:-1]\n  ret %2\n}}"), 1000));
+        assert!(is_replayed(&format!("{part}%0, at=[2:]\n  ret %2\n}}"), 1000));
+        assert!(is_replayed(&format!("{part}0.5, 3\n  ret %2\n}}"), 1000));
+        // An array of another dtype is cast first.
+        let cast = part.replace("exp %0", "cast %0, to=f32");
+        assert!(!is_replayed(&format!("{cast}%1, at=[1:-1]\n  ret %2\n}}"), 1000));
+        assert!(!is_replayed(
+            "f64[n] {\nentry:\n  %0 = dim %a, axis=0\n  %1 = sub %0, 2\n  %2 = update %a, 0.5, %1\n  ret %2\n}",
+            8
+        ));
     }
 
     #[test]

@@ -63,8 +63,15 @@ impl ProgramRun {
 }
 
 impl Recorder<'_, '_> {
-    /// Records a call of a step's loop program, whose results go to function results of these numbers.
-    pub(super) fn program(&mut self, number: usize, step: &Step, exits: &[Option<u32>]) -> Option<()> {
+    /// Records a call of a step's loop program, whose results go to function results of these numbers. `into`
+    /// is the target of the only result, if that is given.
+    pub(super) fn program(
+        &mut self,
+        number: usize,
+        step: &Step,
+        exits: &[Option<u32>],
+        mut into: Option<Target>,
+    ) -> Option<()> {
         let program = program_of(step)?;
         let symbols = |name: Name| symbol(self.plan, &self.frame, name);
         let space = bind(&program.expr, &operands(&self.frame, step), &symbols)?;
@@ -76,7 +83,10 @@ impl Recorder<'_, '_> {
             let stays = exit.is_some() || self.is_made_of(number, nth);
             let shape = Shape::from(&shape[..]);
             let strides = row_major(&shape, def.ty.dtype().size());
-            let target = self.target((&shape, strides, None), def, exit, stays)?;
+            let target = match into.take() {
+                Some(target) => target,
+                None => self.target((&shape, strides, None), def, exit, stays)?,
+            };
             if let &Some(scalar) = fill {
                 fills.push(Fill::of(scalar, def, &shape, &target)?);
             }

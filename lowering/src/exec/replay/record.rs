@@ -57,10 +57,19 @@ impl<'p, 'a> Recorder<'p, 'a> {
         };
         let (scalar_args, spans) = this.aim(args, outs)?;
         let mut results = None;
-        for (number, step) in plan.steps.iter().enumerate() {
+        let mut steps = plan.steps.iter().enumerate().peekable();
+        while let Some((number, step)) = steps.next() {
+            if step.fills_part
+                && let Some(&(after, next)) = steps.peek()
+                && this.fill_part(after, step, next)?
+            {
+                steps.next();
+                continue;
+            }
             match &step.kind {
-                StepKind::Kernel(kernel) => this.kernel(number, step, kernel)?,
-                StepKind::Program(program) => this.program(number, step, &program.exits)?,
+                StepKind::Kernel(kernel) => this.kernel(number, step, kernel, None)?,
+                StepKind::Program(program) => this.program(number, step, &program.exits, None)?,
+                StepKind::Update(update) => this.update(number, step, update)?,
                 StepKind::View(view) => this.view(step, view)?,
                 StepKind::Scalar(_) => {
                     this.actions.push(Action::Scalar(number));
@@ -86,10 +95,7 @@ impl<'p, 'a> Recorder<'p, 'a> {
                 }
                 _ => return None,
             }
-            for slot in &step.free {
-                this.frame.slots[slot.0 as usize] = Held::Empty;
-                this.wholes.remove(slot);
-            }
+            this.release(step);
         }
         let runs =
             || this.actions.iter().filter_map(|action| if let Action::Kernel(run) = action { Some(run) } else { None });
@@ -180,6 +186,14 @@ impl<'p, 'a> Recorder<'p, 'a> {
         self.makers.contains(&(step, nth))
     }
 
+    /// Empties the slots that a step frees.
+    pub(super) fn release(&mut self, step: &Step) {
+        for slot in &step.free {
+            self.frame.slots[slot.0 as usize] = Held::Empty;
+            self.wholes.remove(slot);
+        }
+    }
+
     /// Appends an action.
     pub(super) fn push(&mut self, action: Action) {
         self.actions.push(action);
@@ -208,12 +222,19 @@ impl<'p, 'a> Recorder<'p, 'a> {
         Some(())
     }
 
-    fn kernel(&mut self, number: usize, step: &Step, kernel: &KernelStep) -> Option<()> {
+    /// Records a kernel. `into` is the target of the only result, if that is given.
+    pub(super) fn kernel(
+        &mut self,
+        number: usize,
+        step: &Step,
+        kernel: &KernelStep,
+        mut into: Option<Target>,
+    ) -> Option<()> {
         matches!(kernel.meaning, Meaning::Array(_) | Meaning::Packed(..)).then_some(())?;
         let launch = &kernel.launch;
         let extent = launch.extent(self.plan, &self.frame, step)?;
         if kernel.runs_program(extent.space.points) {
-            return self.program(number, step, &kernel.exits);
+            return self.program(number, step, &kernel.exits, into);
         }
         let (mut targets, mut fills): (SmallVec<[Target; 4]>, Vec<Fill>) = (SmallVec::new(), Vec::new());
         for (nth, def) in step.defs.iter().enumerate() {
@@ -223,7 +244,10 @@ impl<'p, 'a> Recorder<'p, 'a> {
             let stays = exit.is_some() || self.is_made_of(number, nth);
             let strides = extent.strides(shape, def.ty.dtype().size());
             let order = extent.order.clone();
-            let target = self.target((&Shape::from(&**shape), strides, order), def, exit, stays)?;
+            let target = match into.take() {
+                Some(target) => target,
+                None => self.target((&Shape::from(&**shape), strides, order), def, exit, stays)?,
+            };
             launch.may_write(&target.strides).then_some(())?;
             if let Some(scalar) = extent.results[nth].fill {
                 fills.push(Fill::of(scalar, def, shape, &target)?);

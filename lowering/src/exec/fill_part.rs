@@ -1,0 +1,157 @@
+//! Kernels and loop programs whose result is used once, by an `update`: one step with it.
+//!
+//! The kernel writes its elements to the part of the result, and only the elements outside of the part are
+//! copied. There is no array of the new elements. The array that is updated is overwritten if it dies, no
+//! other value shares its buffer, and the kernel does not read it. Otherwise the result is a new array.
+//!
+//! The plan keeps both steps. Both run, one after the other, in calls whose operands do not fit, or if an
+//! update in place costs less.
+
+use super::complement::complement;
+use super::fresh::Fresh;
+use super::launch::Extent;
+use super::loop_program::LoopProgram;
+use super::machine::{Activation, Machine};
+use super::parts::{Part, Update, part, part_of};
+use super::plan::{KernelStep, Meaning, Slot, Step, StepKind};
+use super::value::{Held, Strides, Target, array_place};
+use crate::lower::program::ProgramSpace;
+use rewright_ir::{Array, EvalError, with_array};
+
+/// The run of a step with one result.
+enum Maker<'s> {
+    Kernel(&'s KernelStep, Extent),
+    Program(&'s LoopProgram, ProgramSpace),
+}
+
+impl Maker<'_> {
+    fn points(&self) -> u64 {
+        match self {
+            Maker::Kernel(_, extent) => extent.space.points,
+            Maker::Program(_, space) => space.points,
+        }
+    }
+
+    fn shape(&self) -> Option<&[usize]> {
+        match self {
+            Maker::Kernel(_, extent) => extent.results.first().map(|result| &*result.shape),
+            Maker::Program(_, space) => space.results.first().map(|(shape, _)| &**shape),
+        }
+    }
+}
+
+/// The memory of an updated array.
+enum Whole {
+    /// The array that is updated, and its slot.
+    Own(Array, Slot),
+    New(Fresh),
+}
+
+impl Machine<'_> {
+    /// Runs a step, and the `update` after it that replaces a part by its result, and empties the slots that
+    /// the step frees. Returns false, and has done nothing, if the two must run one after the other.
+    pub(super) fn fill_part(&self, act: &mut Activation<'_, '_>, step: &Step, next: &Step) -> Result<bool, EvalError> {
+        let (StepKind::Update(update), [made], [def]) = (&next.kind, &step.defs[..], &next.defs[..]) else {
+            return Ok(false);
+        };
+        let Some(maker) = self.maker(act, step) else { return Ok(false) };
+        let part = part(act.frame, next, 2, &update.slices);
+        let fits = |part: &Part| part.dtype == made.ty.dtype() && maker.shape() == Some(&part.shape);
+        let Some(part) = part.filter(fits) else { return Ok(false) };
+        // If a limit is too low, the step that exceeds it reports the error.
+        let len = self.operand(act, next, 0).shape().iter().product::<usize>() as u64;
+        let (points, left) = (maker.points(), self.steps_left());
+        if points.saturating_add(len).saturating_add(1) > left {
+            return Ok(false);
+        }
+        let Some((whole, target)) = self.whole(act, step, next, update, &part)? else { return Ok(false) };
+        self.spend(len + 1)?;
+        let done = match maker {
+            Maker::Kernel(kernel, extent) => self.run_kernel(act, step, kernel, extent, Some(target)).map(|()| true),
+            Maker::Program(program, space) => {
+                self.run_program(act, step, program, &space, (&[], Some(target))).map(|results| results.is_some())
+            }
+        };
+        // The slot may hold a view of the part, which now belongs to the result.
+        act.frame.slots[made.slot.0 as usize] = Held::Empty;
+        if !matches!(done, Ok(true)) {
+            if let Whole::Own(array, slot) = whole {
+                self.put(act.frame, slot, Held::Array(array))?;
+            }
+            self.undone::<()>(left);
+            return done;
+        }
+        let held = match whole {
+            Whole::Own(array, _) => Held::Array(array),
+            // SAFETY: the step has written the part, and the other elements were copied.
+            Whole::New(fresh) => unsafe { fresh.into_held() },
+        };
+        // A slot that is empty after the step may be that of the updated array.
+        step.free.iter().try_for_each(|&slot| self.put(act.frame, slot, Held::Empty))?;
+        self.put(act.frame, def.slot, held)?;
+        Ok(true)
+    }
+
+    /// The run of a step; `None` if the operands do not fit.
+    fn maker<'s>(&self, act: &mut Activation<'_, '_>, step: &'s Step) -> Option<Maker<'s>> {
+        let (program, equal) = match &step.kind {
+            StepKind::Kernel(kernel) => {
+                let extent = self.extent(act, step, kernel)?;
+                let Meaning::Array(_) = kernel.meaning else { return None };
+                if !kernel.runs_program(extent.space.points) {
+                    return Some(Maker::Kernel(kernel, extent));
+                }
+                (&kernel.program, &kernel.equal)
+            }
+            StepKind::Program(program) => (&program.program, &program.equal),
+            _ => return None,
+        };
+        if !self.are_equal(act, step, equal) {
+            return None;
+        }
+        let space = self.space(act, step, program)?;
+        Some(Maker::Program(program, space))
+    }
+
+    /// The memory of the updated array, with all elements outside of the part, and the target of the part.
+    /// `None` if an update in place costs less, or if there is no room.
+    fn whole(
+        &self,
+        act: &mut Activation<'_, '_>,
+        step: &Step,
+        next: &Step,
+        update: &Update,
+        part: &Part,
+    ) -> Result<Option<(Whole, Target)>, EvalError> {
+        let Some(&slot) = next.args.first() else { return Ok(None) };
+        let held = &act.frame.slots[slot.0 as usize];
+        if let (true, Held::Array(array)) = (update.in_place && !step.args.contains(&slot), held)
+            && with_array!(array, |a| a.is_unique())
+        {
+            let Held::Array(mut array) = self.take(act.frame, slot) else { return Ok(None) };
+            let place = array_place(&array);
+            let strides: Strides = place.strides.iter().map(|stride| stride * place.unit).collect();
+            // The array is not shared, so nothing is copied.
+            let pointer = with_array!(&mut array, |a| a.as_mut_ptr().cast::<u8>());
+            let target = part.target(&Target { pointer, strides, used: true });
+            return Ok(Some((Whole::Own(array, slot), target)));
+        }
+        let is_own = matches!(held, Held::Array(_));
+        let Some(place) = held.place() else { return Ok(None) };
+        let kept = complement(place.shape, &part.along, place.dtype.size());
+        let copied: usize = kept.iter().map(|slab| slab.len()).sum();
+        if update.in_place && is_own && copied > part.shape.iter().product() {
+            return Ok(None);
+        }
+        if self.room(place.shape, place.dtype.size()).is_err() {
+            return Ok(None);
+        }
+        let fresh = self.fresh(act, update.exit, place.dtype, place.shape.into())?;
+        let Some(to) = part_of(&fresh.place(), act.frame, next, 2, &update.slices) else { return Ok(None) };
+        // SAFETY: the array is held, and the boxes are inside of it. The new memory has its shape and dtype
+        // and aliases no operand.
+        kept.iter().for_each(|slab| unsafe { slab.copy(&place, &fresh.target) });
+        let target = to.target(&fresh.target);
+        Ok(Some((Whole::New(fresh), target)))
+    }
+}
