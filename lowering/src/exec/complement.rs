@@ -77,11 +77,6 @@ fn around(shape: &[usize], part: &[Range<usize>], size: usize) -> Option<Slabs> 
 }
 
 impl Slab {
-    /// The number of positions.
-    pub fn len(&self) -> usize {
-        self.extents.iter().product()
-    }
-
     /// The box in an array, and in a target of the same shape.
     pub fn ends<'p>(&'p self, from: &Place<'p>, to: &Target) -> (Place<'p>, Target) {
         let offset = |strides: &[isize], unit: isize| -> isize {

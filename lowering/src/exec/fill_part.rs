@@ -4,8 +4,8 @@
 //! copied. There is no array of the new elements. The array that is updated is overwritten if it dies, no
 //! other value shares its buffer, and the kernel does not read it. Otherwise the result is a new array.
 //!
-//! The plan keeps both steps. Both run, one after the other, in calls whose operands do not fit, or if an
-//! update in place costs less.
+//! The plan keeps both steps. Both run, one after the other, in calls whose operands do not fit, or if that
+//! costs less: an update in place of few elements, or a reduction whose results would be apart in memory.
 
 use super::complement::complement;
 use super::fresh::Fresh;
@@ -22,6 +22,22 @@ use rewright_ir::{Array, EvalError, with_array};
 enum Maker<'s> {
     Kernel(&'s KernelStep, Extent),
     Program(&'s LoopProgram, ProgramSpace),
+}
+
+impl Step {
+    /// Whether the step may write its result to this part without a loss. Reductions and loop programs keep
+    /// totals there, which should be adjacent.
+    pub(super) fn may_fill(&self, part: &Part) -> bool {
+        let size = part.dtype.size();
+        let mut axes = part.shape.iter().zip(&part.strides).filter(|(extent, _)| **extent > 1).peekable();
+        let is_adjacent = axes.peek().is_none() || axes.any(|(_, stride)| stride.unsigned_abs() == size);
+        match &self.kind {
+            StepKind::Kernel(kernel) => {
+                is_adjacent || (kernel.launch.lowered.kernel.fold.is_none() && !kernel.contracts)
+            }
+            _ => is_adjacent,
+        }
+    }
 }
 
 impl Maker<'_> {
@@ -54,17 +70,30 @@ impl Machine<'_> {
         let (StepKind::Update(update), [made], [def]) = (&next.kind, &step.defs[..], &next.defs[..]) else {
             return Ok(false);
         };
-        let Some(maker) = self.maker(act, step) else { return Ok(false) };
         let part = part(act.frame, next, 2, &update.slices);
-        let fits = |part: &Part| part.dtype == made.ty.dtype() && maker.shape() == Some(&part.shape);
+        let fits = |part: &Part| part.dtype == made.ty.dtype() && step.may_fill(part);
         let Some(part) = part.filter(fits) else { return Ok(false) };
+        let base = self.operand(act, next, 0);
+        let len = base.shape().iter().product::<usize>() as u64;
+        let is_own = |array: &Array| !step.args.contains(&next.args[0]) && with_array!(array, |a| a.is_unique());
+        let own = match base {
+            Held::Array(array) if update.in_place => Some(is_own(array)),
+            _ => None,
+        };
+        // A view that the kernel reads may be the reason that the array is shared. After the kernel, the update
+        // may be in place.
+        let new = part.shape.iter().product::<usize>() as u64;
+        if own == Some(false) && len > 2 * new {
+            return Ok(false);
+        }
+        let maker = self.maker(act, step).filter(|maker| maker.shape() == Some(&part.shape));
+        let Some(maker) = maker else { return Ok(false) };
         // If a limit is too low, the step that exceeds it reports the error.
-        let len = self.operand(act, next, 0).shape().iter().product::<usize>() as u64;
         let (points, left) = (maker.points(), self.steps_left());
         if points.saturating_add(len).saturating_add(1) > left {
             return Ok(false);
         }
-        let Some((whole, target)) = self.whole(act, step, next, update, &part)? else { return Ok(false) };
+        let Some((whole, target)) = self.whole(act, next, update, &part, own == Some(true))? else { return Ok(false) };
         self.spend(len + 1)?;
         let done = match maker {
             Maker::Kernel(kernel, extent) => self.run_kernel(act, step, kernel, extent, Some(target)).map(|()| true),
@@ -114,20 +143,17 @@ impl Machine<'_> {
     }
 
     /// The memory of the updated array, with all elements outside of the part, and the target of the part.
-    /// `None` if an update in place costs less, or if there is no room.
+    /// `None` if there is no room.
     fn whole(
         &self,
         act: &mut Activation<'_, '_>,
-        step: &Step,
         next: &Step,
         update: &Update,
         part: &Part,
+        in_place: bool,
     ) -> Result<Option<(Whole, Target)>, EvalError> {
         let Some(&slot) = next.args.first() else { return Ok(None) };
-        let held = &act.frame.slots[slot.0 as usize];
-        if let (true, Held::Array(array)) = (update.in_place && !step.args.contains(&slot), held)
-            && with_array!(array, |a| a.is_unique())
-        {
+        if in_place {
             let Held::Array(mut array) = self.take(act.frame, slot) else { return Ok(None) };
             let place = array_place(&array);
             let strides: Strides = place.strides.iter().map(|stride| stride * place.unit).collect();
@@ -136,13 +162,7 @@ impl Machine<'_> {
             let target = part.target(&Target { pointer, strides, used: true });
             return Ok(Some((Whole::Own(array, slot), target)));
         }
-        let is_own = matches!(held, Held::Array(_));
-        let Some(place) = held.place() else { return Ok(None) };
-        let kept = complement(place.shape, &part.along, place.dtype.size());
-        let copied: usize = kept.iter().map(|slab| slab.len()).sum();
-        if update.in_place && is_own && copied > part.shape.iter().product() {
-            return Ok(None);
-        }
+        let Some(place) = act.frame.slots[slot.0 as usize].place() else { return Ok(None) };
         if self.room(place.shape, place.dtype.size()).is_err() {
             return Ok(None);
         }
@@ -150,6 +170,7 @@ impl Machine<'_> {
         let Some(to) = part_of(&fresh.place(), act.frame, next, 2, &update.slices) else { return Ok(None) };
         // SAFETY: the array is held, and the boxes are inside of it. The new memory has its shape and dtype
         // and aliases no operand.
+        let kept = complement(place.shape, &part.along, place.dtype.size());
         kept.iter().for_each(|slab| unsafe { slab.copy(&place, &fresh.target) });
         let target = to.target(&fresh.target);
         Ok(Some((Whole::New(fresh), target)))

@@ -1,4 +1,4 @@
-//! Copies in replayed calls, and the updates of parts that consist of them.
+//! Copies in replayed calls: updates, and the parts of arrays that they and reads name.
 
 use super::record::Recorder;
 use super::{Action, Where};
@@ -89,11 +89,27 @@ impl Recorder<'_, '_> {
         Some(())
     }
 
+    /// Whether the operands from `first` on are constants. Positions decide which memory is read or written, so
+    /// all calls must have the same ones.
+    fn have_constants(&self, step: &Step, first: usize) -> bool {
+        let is_known = |slot: &Slot| self.plan.constants.iter().any(|(constant, _)| constant == slot);
+        step.args.iter().skip(first).all(is_known)
+    }
+
+    /// Records the read of an element, or a view of the axes without a position.
+    pub(super) fn getitem(&mut self, step: &Step) -> Option<()> {
+        self.have_constants(step, 1).then_some(())?;
+        let Part { dtype, pointer, shape, strides, .. } = part(&self.frame, step, 1, &[])?;
+        let target = Target { pointer: pointer.cast_mut(), strides, used: true };
+        let def = step.defs.first()?;
+        self.frame.admits(&def.dims, &shape, Some(def.value)).then_some(())?;
+        (def.ty.dtype() == dtype).then_some(())?;
+        self.hold_results(step, std::iter::once(&shape[..]), [target].into_iter().collect())
+    }
+
     /// Records an update, without the new elements.
     fn kept(&mut self, number: usize, step: &Step, update: &Update) -> Option<Updated> {
-        // Positions decide what is copied, so all calls must have them.
-        let is_known = |slot: &Slot| self.plan.constants.iter().any(|(constant, _)| constant == slot);
-        step.args.get(2..)?.iter().all(is_known).then_some(())?;
+        self.have_constants(step, 2).then_some(())?;
         let (&base, def) = (step.args.first()?, step.defs.first()?);
         let held = self.frame.slots[base.0 as usize].clone();
         let from = held.place()?;
@@ -138,7 +154,7 @@ impl Recorder<'_, '_> {
         let StepKind::Update(update) = &next.kind else { return Some(false) };
         let part = part(&self.frame, next, 2, &update.slices)?;
         let def = step.defs.first()?;
-        if def.ty.dtype() != part.dtype || self.made_shape(step)? != part.shape {
+        if def.ty.dtype() != part.dtype || !step.may_fill(&part) || self.made_shape(step)? != part.shape {
             return Some(false);
         }
         let Updated { shape, whole, target, .. } = self.kept(number, next, update)?;

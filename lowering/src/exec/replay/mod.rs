@@ -674,6 +674,8 @@ entry:
         assert!(is_replayed(&format!("{part}%1, at=[1:-1]\n  ret %2\n}}"), 1000));
         assert!(is_replayed(&format!("{part}%0, at=[2:]\n  ret %2\n}}"), 1000));
         assert!(is_replayed(&format!("{part}0.5, 3\n  ret %2\n}}"), 1000));
+        let row = "f64[n] {\nentry:\n  %0 = getitem %a, 3\n  %1 = mul %a, %0\n  %2 = add %1, %0\n  ret %2\n}";
+        assert!(is_replayed(row, 1000));
         // An array of another dtype is cast first.
         let cast = part.replace("exp %0", "cast %0, to=f32");
         assert!(!is_replayed(&format!("{cast}%1, at=[1:-1]\n  ret %2\n}}"), 1000));

@@ -69,6 +69,7 @@ impl<'p, 'a> Recorder<'p, 'a> {
             match &step.kind {
                 StepKind::Kernel(kernel) => this.kernel(number, step, kernel, None)?,
                 StepKind::Program(program) => this.program(number, step, &program.exits, None)?,
+                StepKind::GetItem => this.getitem(step)?,
                 StepKind::Update(update) => this.update(number, step, update)?,
                 StepKind::View(view) => this.view(step, view)?,
                 StepKind::Scalar(_) => {
