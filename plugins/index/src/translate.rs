@@ -16,6 +16,7 @@ mod products;
 mod reductions;
 mod target;
 mod values;
+mod written_box;
 
 use crate::known::{Known, Unknown};
 use crate::nest::{Nest, Node, Term};

@@ -471,6 +471,7 @@ impl<'a> Translation<'a, '_, '_> {
             index.push(self.position(access, dim)?);
         }
         let accumulates = matches!(target.assign, Assign::Add | Assign::Multiply | Assign::Combine);
+        let part = if is_whole || is_repeated { None } else { self.written_box(access, &array)? };
         let start = match () {
             _ if !(reduces && accumulates) => None,
             _ if is_repeated => Some(Start::Identity),
@@ -479,7 +480,11 @@ impl<'a> Translation<'a, '_, '_> {
             _ => {
                 let start = Start::Existing(0, array.dtype);
                 let (_, dtype) = self.reduction(nest.reduction, summand, Some(start), loc, nest.strict)?;
-                let wide = self.cast_value(old, dtype, loc)?;
+                let own = match &part {
+                    Some(part) => self.build.op_with("slice", [old], part.at()).map_err(|e| typed(e, loc))?,
+                    None => old,
+                };
+                let wide = self.cast_value(own, dtype, loc)?;
                 Some(Start::Existing(self.arg(wide), array.dtype))
             }
         };
@@ -515,6 +520,15 @@ impl<'a> Translation<'a, '_, '_> {
                 first: array.first,
                 orders: Vec::new(),
             });
+        }
+        if let Some(part) = part {
+            let level = self.yields(vec![value], &reductions)?;
+            let at = part.at();
+            let out = Out { dtype: array.dtype, dims: part.dims, index: part.index, fill: None, write: Write::Unique };
+            let new = self.instruction(level, reductions, vec![out], loc)?[0];
+            let value = self.build.op_with("update", [old, new], at).map_err(|e| typed(e, loc))?;
+            let (extents, first) = (Some(array.extents), array.first);
+            return Ok(Outcome { values: vec![value], extents, first, orders: Vec::new() });
         }
         // The new elements, and where they are.
         let (own, fill, write) = match (is_store || !is_repeated, is_repeated) {

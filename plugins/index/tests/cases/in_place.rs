@@ -3,6 +3,7 @@
 use super::{a, int, one};
 use crate::support::*;
 use rewright::{DType, Datum};
+use rewright_index::Statements;
 
 fn ten(f: impl Fn(i64) -> i64) -> Datum {
     ints(&(1..=10).map(f).collect::<Vec<_>>())
@@ -122,4 +123,68 @@ fn f9_scaled_positions_on_the_left() {
         "D",
         by2(2, 3, |i, j| if i == 2.0 { j } else { 0.0 }),
     );
+}
+
+#[test]
+fn boxes_are_updates_without_a_mask() {
+    let symbolic = |text: &str| {
+        let statements = Statements::parse(text).unwrap_or_else(|e| panic!("{text}\n{e}"));
+        let lowered = statements.lower(&statements.symbolic_types()).unwrap_or_else(|e| panic!("{text}\n{e}"));
+        lowered.module.to_string()
+    };
+    let boxes = [
+        ("x[i,j] = 0.2 * (x[i,j] + x[i,j-1] + x[i,j+1] + x[i+1,j] + x[i-1,j])", "at=[1:-1, 1:-1]"),
+        ("x[i,j] = x[i+2,j]", "at=[:-2, :]"),
+        ("x[i+1,j] = 2 * x[i,j]", "at=[1:, :]"),
+        ("x[i,j] += x[i-1,j]", "at=[1:, :]"),
+        ("x[j,i+1] += x[j,i]*z[k]", "at=[:, 1:]"),
+        ("(max) x[j,i+1] ^= x[j,i] - z[k]", "at=[:, 1:]"),
+    ];
+    for (text, slices) in boxes {
+        let own = symbolic(text);
+        assert!(own.contains(" = update %x, ") && own.contains(slices), "{text}\n{own}");
+        assert!(!own.contains(" where ") && !own.contains("fill"), "{text}\n{own}");
+    }
+    assert!(!symbolic("x[i,i] = y[i]").contains("update"), "a diagonal is no box");
+    // Only the extents of a call tell that there is such a column.
+    assert!(!symbolic("x[i,end] = y[i]").contains("update"));
+    // All elements are written.
+    assert!(!symbolic("x[i,j] = y[i]").contains("update"));
+    let x = by2(4, 3, |i, j| 10.0 * i + j);
+    let y = floats(&[1.0, 2.0, 3.0, 4.0]);
+    for (text, slices) in [
+        ("x[i,end] = y[i]", Some("at=[:, 2:]")),
+        ("x[i,0] = y[i]", Some("at=[:, :1]")),
+        ("x[1,2] = y[0]", Some("at=[1:2, 2:]")),
+        ("x[i,j] = y[i+2]", Some("at=[:2, :]")),
+        ("x[2*i,j] = y[j+1]", None),
+    ] {
+        let args = [("x".to_string(), x.clone()), ("y".to_string(), y.clone())].into_iter().collect();
+        let statements = Statements::parse(text).unwrap_or_else(|e| panic!("{text}\n{e}"));
+        let own = statements.lower_for(&args).unwrap_or_else(|e| panic!("{text}\n{e}")).module.to_string();
+        match slices {
+            Some(slices) => assert!(own.contains(slices) && !own.contains("fill"), "{text}\n{own}"),
+            None => assert!(!own.contains("update"), "{text}\n{own}"),
+        }
+    }
+}
+
+#[test]
+fn boxes_of_arrays_of_all_extents() {
+    for (rows, columns) in [(0, 0), (0, 3), (1, 1), (1, 4), (2, 2), (3, 1), (2, 5), (6, 7)] {
+        let x = by2(rows, columns, |i, j| 3.0 * i - j * j);
+        let at = |i: f64, j: f64| 3.0 * i - j * j;
+        let (last, end) = (rows as f64, columns as f64);
+        let inner = |i: f64, j: f64| i > 1.0 && i < last && j > 1.0 && j < end;
+        let wanted = by2(rows, columns, |i, j| if inner(i, j) { at(i - 1.0, j) + at(i, j + 1.0) } else { at(i, j) });
+        // The reads that add nothing make the ranges smaller.
+        let text = "x[i,j] = x[i-1,j] + x[i,j+1] + 0*x[i+1,j] + 0*x[i,j-1]";
+        check(text, &[("x", x.clone())], "x", wanted);
+        let wanted = by2(rows, columns, |i, j| if i > 1.0 { at(i, j) + 2.0 * at(i - 1.0, j) } else { at(i, j) });
+        let w = ("w", floats(&[1.0; 2]));
+        check("x[i,j] += x[i-1,j] * w[k]", &[("x", x.clone()), w.clone()], "x", wanted);
+        let most = |i: f64, j: f64| at(i, j).max(at(i - 1.0, j) + 1.0);
+        let wanted = by2(rows, columns, |i, j| if i > 1.0 { most(i, j) } else { at(i, j) });
+        check("(max) x[i,j] ^= x[i-1,j] + w[k]", &[("x", x), w], "x", wanted);
+    }
 }
