@@ -340,6 +340,25 @@ fn limits_are_those_of_the_steps() {
 }
 
 #[test]
+fn temporaries_move_when_bands_take_the_place_of_others() {
+    let body = "%a = mul %x, 0.5
+  %b = exp %a
+  %p = slice %b, at=[:, 1:2]
+  %c = neg %p
+  %d = slice %c, at=[1:]
+  %e = neg %d
+  %g = update %c, %e, at=[:-1]
+  %h = update %g, 0.25, at=[3:5]
+  %r = add %x, %h";
+    let text = of(body, &["%b", "%r"]);
+    agrees(&text, (1000, 300));
+    let f = compile(&text);
+    let x = matrix(1000, 300, 0);
+    (0..3).for_each(|_| assert_eq!(f.call(&[(&x).into()]).unwrap().len(), 2));
+    assert!(f.stats().banded > 0, "{:?}", f.stats());
+}
+
+#[test]
 fn large_arrays_and_several_threads() {
     let text = of(JACOBI, &["%r"]);
     agrees(&text, (1000, 100));
