@@ -19,6 +19,7 @@ use crate::lower::program::ProgramSpace;
 use rewright_ir::{Array, EvalError, with_array};
 
 /// The run of a step with one result.
+#[expect(clippy::large_enum_variant, reason = "one lives on the stack during a call")]
 enum Maker<'s> {
     Kernel(&'s KernelStep, Extent),
     Program(&'s LoopProgram, ProgramSpace),
