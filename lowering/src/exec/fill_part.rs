@@ -81,8 +81,8 @@ impl Machine<'_> {
             Held::Array(array) if update.in_place => Some(is_own(array)),
             _ => None,
         };
-        // A view that the kernel reads may be the reason that the array is shared. After the kernel, the update
-        // may be in place.
+        // A view that the kernel reads may be the reason that the array is shared. After the kernel, the
+        // update may be in place.
         let new = part.shape.iter().product::<usize>() as u64;
         if own == Some(false) && len > 2 * new {
             return Ok(false);

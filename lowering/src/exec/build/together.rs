@@ -34,8 +34,8 @@ impl<'m> FuncPlanner<'_, 'm> {
         self.only_user(block, insts).is_some_and(|(result, user)| packs_bools(user) && user.args[..] == [result])
     }
 
-    /// Whether the first of these instructions may be a kernel whose only use replaces a part of another array
-    /// by its result, soon and unchanged.
+    /// Whether the first of these instructions may be a kernel whose only use replaces a part of another
+    /// array by its result, soon and unchanged.
     fn is_only_part(&self, block: Block, insts: &[Inst]) -> bool {
         self.only_user(block, insts).is_some_and(|(result, user)| {
             user.op == update::UPDATE && matches!(user.args[..], [base, new, ..] if new == result && base != result)

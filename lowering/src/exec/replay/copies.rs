@@ -89,8 +89,8 @@ impl Recorder<'_, '_> {
         Some(())
     }
 
-    /// Whether the operands from `first` on are constants. Positions decide which memory is read or written, so
-    /// all calls must have the same ones.
+    /// Whether the operands from `first` on are constants. Positions decide which memory is read or written,
+    /// so all calls must have the same ones.
     fn have_constants(&self, step: &Step, first: usize) -> bool {
         let is_known = |slot: &Slot| self.plan.constants.iter().any(|(constant, _)| constant == slot);
         step.args.iter().skip(first).all(is_known)

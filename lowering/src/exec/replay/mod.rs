@@ -2,8 +2,8 @@
 //! only patches pointers and scalars.
 //!
 //! The cache is for functions whose steps are a straight line of kernels, loop programs, updates, views and
-//! scalar ops. Calls with equal dtypes, extents and strides take the same decisions in them. Only the addresses and
-//! the values of elements differ.
+//! scalar ops. Calls with equal dtypes, extents and strides take the same decisions in them. Only the
+//! addresses and the values of elements differ.
 //!
 //! After two successful calls with the same signature, the recorder interprets the steps once more, with
 //! made-up addresses: one for each argument, buffer and result, far from one another. The address of each

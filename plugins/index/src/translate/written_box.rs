@@ -37,8 +37,8 @@ fn slice_of(start: &SymExpr, end: &SymExpr, extent: &SymExpr) -> Option<SliceSpe
 }
 
 impl Translation<'_, '_, '_> {
-    /// The box of elements that are written, if each dim has an index of its own, whose coefficient is 1, or a
-    /// number.
+    /// The box of elements that are written, if each dim has a number, or an index of its own whose
+    /// coefficient is 1.
     pub(super) fn written_box(&mut self, access: usize, array: &KnownArray) -> Made<Option<WrittenBox>> {
         let mut part = WrittenBox { slices: Vec::new(), dims: Vec::new(), index: Vec::new() };
         let mut used = Vec::new();
