@@ -20,21 +20,15 @@ use crate::kernel::{Binary, KValue};
 
 impl For {
     /// True if `unroll_and_jam` changes no result: iterations of the loop are independent, or else those of
-    /// each loop in it are, whatever the iterations of the loop around them.
+    /// each loop in it, at any depth, are, whatever the iterations of the loops around them.
     pub(super) fn may_jam(&self, buffers: &[BufferDecl]) -> bool {
         if self.is_parallel(buffers) {
             return true;
         }
         let (mut inside, written) = (defined(&self.body), written(&self.body));
         inside.insert(self.index);
-        let has_loops = self.body.iter().any(|stmt| matches!(stmt, Stmt::For(_)));
-        !has_loops
-            || self.body.iter().all(|stmt| match stmt {
-                Stmt::Inst(_) => true,
-                Stmt::Load(_, location) => !written.contains(&location.buffer),
-                Stmt::For(inner) => inner.is_parallel_within(&inside, buffers) && locals(&inner.body).is_empty(),
-                _ => false,
-            })
+        let are_parallel = |inner: &For| inner.is_parallel_within(&inside, buffers) && locals(&inner.body).is_empty();
+        may_fuse(&self.body, &|buffer| written.contains(&buffer), &are_parallel)
     }
 
     /// True if it makes no difference how often an iteration runs: it reads nothing that the loop writes but
@@ -106,6 +100,19 @@ impl ProgramBuilder {
             iterations.iter_mut().for_each(|iteration| iteration.scope(self, run, &mut |_, _| {}));
         }
     }
+}
+
+/// Whether the loops in these statements, at any depth, may be fused for several iterations of a loop that is not
+/// parallel: they are parallel, and the statements beside them neither write nor read what is written.
+fn may_fuse(stmts: &[Stmt], is_written: &dyn Fn(u32) -> bool, are_parallel: &dyn Fn(&For) -> bool) -> bool {
+    let has_loops = stmts.iter().any(|stmt| matches!(stmt, Stmt::For(_)));
+    !has_loops
+        || stmts.iter().all(|stmt| match stmt {
+            Stmt::Inst(_) => true,
+            Stmt::Load(_, location) => !is_written(location.buffer),
+            Stmt::For(inner) => are_parallel(inner) && may_fuse(&inner.body, is_written, are_parallel),
+            _ => false,
+        })
 }
 
 /// The bounds of a loop, if they are the same in all iterations.
