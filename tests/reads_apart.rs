@@ -1,5 +1,5 @@
-//! Random nodes that read beyond the ends of arrays, at quotients and remainders, or along some of their
-//! axes only: the rewrites `reads-in-bounds`, `padded-copies` and `repeated-values` preserve their results, also
+//! Random nodes that read beyond the ends of arrays, at quotients and remainders, or along some of their axes
+//! only: the rewrites `reads-in-bounds`, `padded-copies` and `repeated-values` preserve their results, also
 //! for empty axes or arrays, positions out of bounds, and unused operands.
 //!
 //! `REWRIGHT_READS=100000 cargo test --release --test reads_apart` is the full run.

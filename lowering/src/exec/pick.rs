@@ -202,7 +202,8 @@ fn add_positions(held: &Held, extents: &[usize], extent: usize, stride: isize, o
         fits &= count == line.count;
         for (n, offset) in own.iter_mut().enumerate() {
             let at = line.at.wrapping_offset(n as isize * line.step);
-            // SAFETY: the address is that of an element of this dtype. The array stays alive while it is held.
+            // SAFETY: the address is that of an element of this dtype. The array stays alive while it is
+            // held.
             let position = unsafe { at.cast::<T>().read_unaligned() }.to_scalar();
             let (distance, is_inside) = distance(position.to_i128());
             *offset = offset.wrapping_add(distance);

@@ -97,8 +97,8 @@ fn blocked(b: &mut ProgramBuilder, program: &Program, stmts: &[Stmt], kind: Kind
 /// How many iterations of a loop are worth computing at once.
 struct Factor {
     iterations: i64,
-    /// Whether they share loads or elements. If not, only calls or latencies are hidden, and a loop in it whose
-    /// iterations share is the better one: in a batch of products, the rows of each product.
+    /// Whether they share loads or elements. If not, only calls or latencies are hidden, and a loop in it
+    /// whose iterations share is the better one: in a batch of products, the rows of each product.
     shares: bool,
 }
 

@@ -74,8 +74,8 @@ impl Factors<'_> {
     }
 
     /// How often the result's indices, in order, change between those of a set of factors and those of the
-    /// other factors. With one change, the last product is one of matrices whose rows and columns are adjacent
-    /// indices of the result.
+    /// other factors. With one change, the last product is one of matrices whose rows and columns are
+    /// adjacent indices of the result.
     fn turns(&self, set: u64) -> usize {
         let (ours, theirs) = (self.all(set), self.all(!set));
         let alone = (0..self.extents.len()).map(|n| 1 << n).filter(|index| self.result & index != 0);

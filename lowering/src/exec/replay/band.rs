@@ -151,8 +151,8 @@ pub(super) struct Candidate {
 impl Candidate {
     /// The candidates of a kernel for a shared loop of `count` iterations: its loops whose iterations write
     /// disjoint elements, and whose number of iterations is a multiple of `count`, or nearly `count` (at most
-    /// a quarter more or fewer). An iteration may have one of these strides in a memory, instead of that of the
-    /// kernel's own loop, which may be several merged loops.
+    /// a quarter more or fewer). An iteration may have one of these strides in a memory, instead of that of
+    /// the kernel's own loop, which may be several merged loops.
     pub fn all(run: &Run, step: &Step, count: u64, strides: &[(usize, u64)]) -> SmallVec<[Candidate; 2]> {
         let mut all = SmallVec::new();
         let Some(launch) = launch(step) else { return all };
@@ -456,8 +456,8 @@ impl Found {
         slabs.filter(|(_, slab)| slab.memory == temporaries && within(slab.low, room)).collect()
     }
 
-    /// The stride of iterations in a temporary, and the bytes that an iteration of the shared loop touches, if
-    /// all members have the same positive stride there.
+    /// The stride of iterations in a temporary, and the bytes that an iteration of the shared loop touches,
+    /// if all members have the same positive stride there.
     fn window_in(&self, temporaries: usize, room: Room) -> Option<(usize, Window)> {
         let slabs = self.slabs_in(temporaries, room);
         let stride = slabs.first()?.1.stride;
