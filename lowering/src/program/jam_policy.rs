@@ -77,7 +77,7 @@ fn blocked(b: &mut ProgramBuilder, program: &Program, stmts: &[Stmt], kind: Kind
     for stmt in stmts {
         match stmt {
             Stmt::For(nest) => match factor(program, nest, kind) {
-                Some(factor) if factor.shares || !has_sharing(program, &nest.body, kind) => {
+                Some(factor) if factor.is_better_than(most_shared(program, &nest.body, kind)) => {
                     b.open();
                     b.unroll_and_jam(nest, factor.iterations);
                     out.extend(b.close());
@@ -97,22 +97,31 @@ fn blocked(b: &mut ProgramBuilder, program: &Program, stmts: &[Stmt], kind: Kind
 /// How many iterations of a loop are worth computing at once.
 struct Factor {
     iterations: i64,
-    /// Whether they share loads or elements. If not, only calls or latencies are hidden, and a loop in it
-    /// whose iterations share is the better one: in a batch of products, the rows of each product.
+    /// Whether they share loads or elements. If not, only calls or latencies are hidden.
     shares: bool,
 }
 
-/// Whether these statements have a loop whose iterations are worth computing at once, as they share.
-fn has_sharing(program: &Program, stmts: &[Stmt], kind: Kind) -> bool {
-    stmts.iter().any(|stmt| match stmt {
+impl Factor {
+    /// Whether the loop is a better one than a loop in it of which this many iterations share. As inner loops
+    /// share more, it is so only if more of its iterations do: in a batch of products, the rows of each product.
+    fn is_better_than(&self, inner: i64) -> bool {
+        if self.shares { self.iterations > inner } else { inner == 0 }
+    }
+}
+
+/// The most iterations of a loop in these statements that are worth computing at once, as they share.
+fn most_shared(program: &Program, stmts: &[Stmt], kind: Kind) -> i64 {
+    let most = stmts.iter().map(|stmt| match stmt {
         Stmt::For(nest) => {
-            factor(program, nest, kind).is_some_and(|factor| factor.shares) || has_sharing(program, &nest.body, kind)
+            let own = factor(program, nest, kind).filter(|factor| factor.shares);
+            own.map_or(0, |factor| factor.iterations).max(most_shared(program, &nest.body, kind))
         }
         Stmt::If(If { then, otherwise, .. }) => {
-            has_sharing(program, then, kind) || has_sharing(program, otherwise, kind)
+            most_shared(program, then, kind).max(most_shared(program, otherwise, kind))
         }
-        _ => false,
-    })
+        _ => 0,
+    });
+    most.max().unwrap_or(0)
 }
 
 fn factor(program: &Program, nest: &For, kind: Kind) -> Option<Factor> {

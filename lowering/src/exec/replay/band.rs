@@ -379,22 +379,33 @@ struct RowBytes {
 impl RowBytes {
     /// The rows that these members touch. Slabs that overlap are of one array, which counts once.
     fn of(members: &[Candidate]) -> RowBytes {
-        let mut arrays: SmallVec<[(&Slab, u64, Window, Vec<(isize, isize)>); 8]> = SmallVec::new();
+        /// The rows of an array: a slab of them and its number of iterations, the bytes that an iteration of
+        /// the shared loop touches, and the rows of the first iteration of each member.
+        struct Rows<'m> {
+            slab: &'m Slab,
+            count: u64,
+            window: Window,
+            first: Vec<(usize, (isize, isize))>,
+        }
+        let mut arrays: SmallVec<[Rows<'_>; 8]> = SmallVec::new();
         for member in members {
             for slab in member.slabs.iter().filter(|slab| slab.stride != 0 && slab.is_row()) {
                 let (count, window) = (member.iterations.count, member.window(slab));
-                let mut same = arrays.iter_mut().filter(|(first, ..)| first.stride == slab.stride);
-                match same.find(|(first, n, ..)| slab.overlaps(first, count.max(*n))) {
-                    Some((.., whole, rows)) => {
-                        *whole = whole.union(window);
-                        rows.push((slab.low, slab.high));
+                let row = (slab.memory, (slab.low, slab.high));
+                let is_same = |rows: &&mut Rows<'_>| {
+                    rows.slab.stride == slab.stride && slab.overlaps(rows.slab, count.max(rows.count))
+                };
+                match arrays.iter_mut().find(is_same) {
+                    Some(rows) => {
+                        rows.window = rows.window.union(window);
+                        rows.first.push(row);
                     }
-                    None => arrays.push((slab, count, window, vec![(slab.low, slab.high)])),
+                    None => arrays.push(Rows { slab, count, window, first: vec![row] }),
                 }
             }
         }
-        let bytes = arrays.into_iter().map(|(slab, _, window, rows)| RowBytes {
-            new: span(rows.into_iter().map(|row| (slab.memory, row))).min(slab.stride.unsigned_abs() as u64),
+        let bytes = arrays.into_iter().map(|Rows { slab, window, first, .. }| RowBytes {
+            new: span(first.into_iter()).min(slab.stride.unsigned_abs() as u64),
             kept: window.kept(slab.stride),
         });
         bytes.fold(RowBytes::default(), |all, one| RowBytes { new: all.new + one.new, kept: all.kept + one.kept })

@@ -123,7 +123,7 @@ fn copy(func: &Function, args: &[Value], expr: &ArrayExpr, number: usize) -> Opt
             let mut form = Affine::axis(next);
             form.offset = copied.low.clone();
             next += 1;
-            Index { expr: IndexExpr::Affine(form), mode: copied.mode.clone() }
+            Index { expr: IndexExpr::Affine(form), mode: copied.mode }
         }
     };
     let read = copied.iter().zip(&operand.index).map(place).collect();
@@ -173,7 +173,7 @@ fn copy_dim(expr: &ArrayExpr, index: &Index, dim: Dim) -> Option<Option<CopyDim>
             let mut own = form.clone();
             own.offset = plus(form.offset.clone(), &low, -1)?;
             let read = Index { expr: IndexExpr::Affine(own), mode: Mode::Proved };
-            CopyDim { extent, low, mode: index.mode.clone(), read }
+            CopyDim { extent, low, mode: index.mode, read }
         }
     }))
 }
