@@ -102,8 +102,8 @@ impl ProgramBuilder {
     }
 }
 
-/// Whether the loops in these statements, at any depth, may be fused for several iterations of a loop that is not
-/// parallel: they are parallel, and the statements beside them neither write nor read what is written.
+/// Whether the loops in these statements, at any depth, may be fused for several iterations of a loop that is
+/// not parallel: they are parallel, and no statement beside them touches arrays that the loop writes.
 fn may_fuse(stmts: &[Stmt], is_written: &dyn Fn(u32) -> bool, are_parallel: &dyn Fn(&For) -> bool) -> bool {
     let has_loops = stmts.iter().any(|stmt| matches!(stmt, Stmt::For(_)));
     !has_loops

@@ -103,7 +103,8 @@ struct Factor {
 
 impl Factor {
     /// Whether the loop is a better one than a loop in it of which this many iterations share. As inner loops
-    /// share more, it is so only if more of its iterations do: in a batch of products, the rows of each product.
+    /// share more, it is so only if more of its iterations do: in a batch of products, the rows of each
+    /// product.
     fn is_better_than(&self, inner: i64) -> bool {
         if self.shares { self.iterations > inner } else { inner == 0 }
     }
