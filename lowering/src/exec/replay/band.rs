@@ -495,8 +495,9 @@ impl Found {
     }
 
     /// Whether threads may share the loop: iterations in which two members touch the same bytes of a memory
-    /// that is not scratch memory are the same iteration of the shared loop, and a member that a piece runs
-    /// before its own iterations writes nothing else and can't fail.
+    /// that is not scratch memory are the same iteration of the shared loop. A member that a piece runs before
+    /// its own iterations writes scratch memory only, reads no other memory that a member writes, and can't
+    /// fail.
     fn is_parallel(&self, moved: &[SmallVec<[Moved; 2]>]) -> bool {
         let stays = |n: usize, buffer: usize| moved[n].iter().all(|moved| moved.buffer != buffer);
         let slabs = |n: usize| self.members[n].slabs.iter().enumerate().filter(move |(b, _)| stays(n, *b));
@@ -511,9 +512,15 @@ impl Found {
                 })
             })
         };
+        // Rows that a piece computes again may not be those that another piece computes, nor come from them.
+        let writes = |n: usize, read: &Slab| {
+            slabs(n).any(|(_, slab)| slab.written && slab.overlaps(read, self.members[n].iterations.count))
+        };
         let private = |n: usize| {
             let member = &self.members[n];
-            member.iterations.before == 0 || !member.fallible && slabs(n).all(|(_, slab)| !slab.written)
+            let others = || (0..moved.len()).filter(|other| *other != n);
+            let alone = || slabs(n).all(|(_, slab)| !slab.written && !others().any(|other| writes(other, slab)));
+            member.iterations.before == 0 || !member.fallible && alone()
         };
         pairs().all(together) && (0..moved.len()).all(private)
     }
