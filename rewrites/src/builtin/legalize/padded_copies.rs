@@ -12,8 +12,8 @@ use std::sync::Arc;
 /// Copies an operand of a reduction that is read with a boundary mode, such as the image of a padded
 /// convolution, into an array with a border (a *halo*). The reduction then reads the copy inside of its ends.
 ///
-/// A copy reads and writes each element once, so it is made where the reduction reads elements
-/// [many times](MANY_READS). Without it, a loop is split at the border, and points of the border are tested
+/// A copy reads and writes each element once, so it is made where the reduction has [many](MANY_READS) points for
+/// each element of the copy. Without it, a loop is split at the border, and points of the border are tested
 /// one by one: better for a stencil of few points, and worse for a window.
 ///
 /// It is exact. A node without points reads nothing, so a copy that could fail has conditions.
@@ -31,10 +31,10 @@ static PADDED_COPIES: RewriteDef = RewriteDef::root(
 .reach(1);
 register_rewrite!(PADDED_COPIES);
 
-/// The reads of an element from which on it is copied. Its copy is a read and a write more.
+/// The points for each element of a copy from which on it is made. A copy is a read and a write more.
 const MANY_READS: i64 = 8;
 
-/// The assumed extent of an axis whose extent is not a constant.
+/// The assumed value of a symbol.
 const USUAL_EXTENT: i64 = 64;
 
 /// A copy of an operand.
@@ -101,15 +101,17 @@ fn copy(func: &Function, args: &[Value], expr: &ArrayExpr, number: usize) -> Opt
     let value = BodyRef::Operand(number as u32);
     let mut used = expr.body.insts.iter().flat_map(|inst| &inst.args).chain(&expr.body.yields);
     let is_moved = |index: &Index| matches!(index.mode, Mode::Pad(_) | Mode::Wrap | Mode::Clamp);
-    if !used.any(|used| *used == value)
-        || !operand.index.iter().any(is_moved)
-        || reads_of_an_element(expr, operand)? < MANY_READS
-    {
+    if !used.any(|used| *used == value) || !operand.index.iter().any(is_moved) {
         return None;
     }
     // A position without axes needs no dim: it is the same in each element's address.
     let copied: Vec<Option<CopyDim>> =
         operand.index.iter().zip(dims).map(|(index, dim)| copy_dim(expr, index, *dim)).collect::<Option<_>>()?;
+    let elements = copied.iter().flatten().map(|copied| about(&copied.extent));
+    let elements = elements.fold(1, i64::saturating_mul);
+    if points(expr)? < elements.saturating_mul(MANY_READS) {
+        return None;
+    }
     let extents: Vec<Dim> = copied.iter().flatten().map(|copied| dim_of(&copied.extent)).collect();
     let symbols: Vec<Name> = symbols(&copied, operand).collect();
     let mut axes = axes_along(&extents, |name| symbols.contains(&name));
@@ -205,24 +207,13 @@ fn symbols<'a>(copied: &'a [Option<CopyDim>], operand: &'a Operand) -> impl Iter
     own.chain(fixed).flat_map(|sum| sum.terms().iter().map(|&(name, _)| name))
 }
 
-/// About how many points read an element: those of the axes that do not select it. Of the axes in a position,
-/// the longest one selects elements, `coefficient` of them apart.
-fn reads_of_an_element(expr: &ArrayExpr, operand: &Operand) -> Option<i64> {
-    let extent = |axis: u32| {
-        let Axis { lo, hi, .. } = &expr.axes[axis as usize];
-        let known = hi.as_ref().and_then(|hi| plus(hi.clone(), lo, -1)).and_then(|extent| extent.as_constant());
-        known.unwrap_or(USUAL_EXTENT)
-    };
-    let is_parallel = |axis: u32| expr.axes[axis as usize].kind == AxisKind::Parallel;
-    let mut reads: Vec<i64> = (0..expr.axes.len() as u32).map(extent).collect();
-    let mut apart = 1i64;
-    for index in &operand.index {
-        // Of equally long axes, a parallel one.
-        let length = |(axis, _): &&(u32, i64)| (extent(*axis), is_parallel(*axis));
-        if let Some(&(axis, coefficient)) = index.expr.form()?.axes().iter().max_by_key(length) {
-            reads[axis as usize] = 1;
-            apart = apart.saturating_mul(coefficient.saturating_abs());
-        }
-    }
-    Some(reads.into_iter().fold(1, i64::saturating_mul) / apart.max(1))
+/// About how many points an expression has.
+fn points(expr: &ArrayExpr) -> Option<i64> {
+    let extents = expr.axes.iter().map(|axis| plus(axis.hi.clone()?, &axis.lo, -1));
+    extents.map(|extent| Some(about(&extent?))).try_fold(1, |points: i64, extent| Some(points.saturating_mul(extent?)))
+}
+
+/// About how long an extent is.
+fn about(extent: &SymExpr) -> i64 {
+    extent.eval(|_| Some(USUAL_EXTENT)).filter(|extent| *extent > 0).unwrap_or(USUAL_EXTENT)
 }
