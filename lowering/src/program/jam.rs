@@ -105,14 +105,16 @@ impl ProgramBuilder {
 /// Whether the loops in these statements, at any depth, may be fused for several iterations of a loop that is
 /// not parallel: they are parallel, and no statement beside them touches arrays that the loop writes.
 fn may_fuse(stmts: &[Stmt], is_written: &dyn Fn(u32) -> bool, are_parallel: &dyn Fn(&For) -> bool) -> bool {
-    let has_loops = stmts.iter().any(|stmt| matches!(stmt, Stmt::For(_)));
-    !has_loops
-        || stmts.iter().all(|stmt| match stmt {
-            Stmt::Inst(_) => true,
-            Stmt::Load(_, location) => !is_written(location.buffer),
-            Stmt::For(inner) => are_parallel(inner) && may_fuse(&inner.body, is_written, are_parallel),
-            _ => false,
-        })
+    // Of two loops, the second one would begin after the first one has ended for all iterations.
+    let loops = stmts.iter().filter(|stmt| matches!(stmt, Stmt::For(_))).count();
+    loops == 0
+        || loops == 1
+            && stmts.iter().all(|stmt| match stmt {
+                Stmt::Inst(_) => true,
+                Stmt::Load(_, location) => !is_written(location.buffer),
+                Stmt::For(inner) => are_parallel(inner) && may_fuse(&inner.body, is_written, are_parallel),
+                _ => false,
+            })
 }
 
 /// The bounds of a loop, if they are the same in all iterations.

@@ -125,6 +125,7 @@ fn most_shared(program: &Program, stmts: &[Stmt], kind: Kind) -> i64 {
     most.max().unwrap_or(0)
 }
 
+/// The factor of a loop, if it is worth jamming.
 fn factor(program: &Program, nest: &For, kind: Kind) -> Option<Factor> {
     let Kind { of_steps, has_steps, most, insts: most_insts } = kind;
     let mut bodies: Vec<&For> = Vec::new();
