@@ -495,9 +495,9 @@ impl Found {
     }
 
     /// Whether threads may share the loop: iterations in which two members touch the same bytes of a memory
-    /// that is not scratch memory are the same iteration of the shared loop. A member that a piece runs before
-    /// its own iterations writes scratch memory only, reads no other memory that a member writes, and can't
-    /// fail.
+    /// that is not scratch memory are the same iteration of the shared loop. A member that a piece runs
+    /// before its own iterations writes scratch memory only, reads no other memory that a member writes, and
+    /// can't fail.
     fn is_parallel(&self, moved: &[SmallVec<[Moved; 2]>]) -> bool {
         let stays = |n: usize, buffer: usize| moved[n].iter().all(|moved| moved.buffer != buffer);
         let slabs = |n: usize| self.members[n].slabs.iter().enumerate().filter(move |(b, _)| stays(n, *b));

@@ -12,9 +12,9 @@ use std::sync::Arc;
 /// Copies an operand of a reduction that is read with a boundary mode, such as the image of a padded
 /// convolution, into an array with a border (a *halo*). The reduction then reads the copy inside of its ends.
 ///
-/// A copy reads and writes each element once, so it is made where the reduction has [many](MANY_READS) points for
-/// each element of the copy. Without it, a loop is split at the border, and points of the border are tested
-/// one by one: better for a stencil of few points, and worse for a window.
+/// A copy reads and writes each element once, so it is made where the reduction has [many](MANY_READS) points
+/// for each element of the copy. Without it, a loop is split at the border, and points of the border are
+/// tested one by one: better for a stencil of few points, and worse for a window.
 ///
 /// It is exact. A node without points reads nothing, so a copy that could fail has conditions.
 pub struct PaddedCopies;
