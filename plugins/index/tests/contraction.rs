@@ -121,3 +121,20 @@ fn random_products_agree() {
     }
     assert!(ordered > 10, "{ordered} products have an order");
 }
+
+#[test]
+fn a_strict_sum_of_integers_that_begins_with_a_float_is_no_contraction() {
+    let ints = |seed: i64| crate::support::ints(&(0..80).map(|n| (n * 7 + seed) % 1000 - 300).collect::<Vec<_>>());
+    let args = [("x", ints(1)), ("y", ints(5)), ("f", array(&[1], &[0.1]))];
+    assert!(explained("s := x[k] * y[l] strict", &args[..2]).contains("order:"), "the arithmetic is exact");
+    let text = "f[i] += x[k] * y[l] strict";
+    assert!(!explained(text, &args).contains("order:"));
+    // Each product is added to the element.
+    let (x, y) = (args[0].1.to_array(), args[1].1.to_array());
+    let mut wanted = 0.1;
+    for x in x.iter() {
+        y.iter().for_each(|y| wanted += x.to_f64() * y.to_f64());
+    }
+    let found = run(text, &args)["f"].to_array().iter().next().map(|found| found.to_f64());
+    assert_eq!(found.map(f64::to_bits), Some(wanted.to_bits()), "{found:?} {wanted}");
+}

@@ -6,6 +6,7 @@ use super::{Made, Translation};
 use crate::contraction::{ContractionOrder, Factors, Indices, Tree};
 use crate::known::sub;
 use crate::nest::{Node, Reducer, Role};
+use crate::syntax::Assign;
 use rewright::DType;
 use rewright::expr::Monoid;
 
@@ -53,7 +54,10 @@ impl<'a> Translation<'a, '_, '_> {
             .fold(0, |set, index| set | (1 << index));
         let order = Factors { factors: &sets, result, extents: &extents }.order()?;
         let dtype = self.common_dtype(&nodes)?;
+        // A strict sum that begins with an old element adds each product to it, and the element may be a float.
+        let begins_anew = !nest.strict || matches!(nest.target.assign, Assign::New | Assign::Store);
         let is_exact = match nest.reduction {
+            _ if !begins_anew => false,
             Reducer::Builtin(Monoid::Sum) => matches!(dtype, DType::I64 | DType::U64),
             Reducer::Builtin(Monoid::Any) => dtype.is_bool(),
             _ => false,
