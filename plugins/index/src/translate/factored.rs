@@ -54,7 +54,8 @@ impl<'a> Translation<'a, '_, '_> {
             .fold(0, |set, index| set | (1 << index));
         let order = Factors { factors: &sets, result, extents: &extents }.order()?;
         let dtype = self.common_dtype(&nodes)?;
-        // A strict sum that begins with an old element adds each product to it, and the element may be a float.
+        // A strict sum that begins with an old element adds each product to it, and the element may be a
+        // float.
         let begins_anew = !nest.strict || matches!(nest.target.assign, Assign::New | Assign::Store);
         let is_exact = match nest.reduction {
             _ if !begins_anew => false,
