@@ -50,6 +50,11 @@ impl SymExpr {
         }
         Some(self)
     }
+    /// `self + factor * other`. `None` on overflow.
+    pub fn plus_scaled(mut self, other: &SymExpr, factor: i64) -> Option<Self> {
+        self.constant = self.constant.checked_add(other.constant.checked_mul(factor)?)?;
+        other.terms.iter().try_fold(self, |sum, &(name, c)| sum.add_term(name, c.checked_mul(factor)?))
+    }
     /// The terms.
     pub fn terms(&self) -> &[(Name, i64)] {
         &self.terms

@@ -12,7 +12,8 @@
 //! iterations share calls.
 //!
 //! In a product of matrices, the rows of the result share the elements of the right operand, and the steps
-//! of the sum share the elements of the result.
+//! of the sum share the elements of the result. Of several loops whose iterations share, the innermost one is
+//! unrolled: the rows of each product of a batch, and not the batch.
 
 use super::walk::{each_access, each_stmt, locals, written};
 use super::{BufferDecl, For, If, Linear, Location, Program, ProgramBuilder, Stmt, Trip};

@@ -346,12 +346,7 @@ pub fn minus(a: &Affine, b: &Affine) -> Result<Affine, String> {
     for &(axis, c) in b.axes() {
         difference = difference.add_axis(axis, c.checked_neg().ok_or(LARGE)?).ok_or(LARGE)?;
     }
-    let mut offset = std::mem::take(&mut difference.offset);
-    offset.constant = offset.constant.checked_sub(b.offset.constant).ok_or(LARGE)?;
-    for &(symbol, c) in b.offset.terms() {
-        offset = offset.add_term(symbol, c.checked_neg().ok_or(LARGE)?).ok_or(LARGE)?;
-    }
-    difference.offset = offset;
+    difference.offset = std::mem::take(&mut difference.offset).plus_scaled(&b.offset, -1).ok_or(LARGE)?;
     Ok(difference)
 }
 

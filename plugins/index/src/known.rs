@@ -115,12 +115,7 @@ fn no_dim<T>(array: &str, dim: usize) -> Found<T> {
 }
 
 pub(crate) fn add(a: &SymExpr, b: &SymExpr) -> Found<SymExpr> {
-    let sum = b.terms().iter().try_fold(a.clone(), |sum, &(name, c)| sum.add_term(name, c));
-    let sum = sum.and_then(|mut sum| {
-        sum.constant = sum.constant.checked_add(b.constant)?;
-        Some(sum)
-    });
-    sum.ok_or_else(|| Unknown::Wrong(TOO_LARGE.into()))
+    a.clone().plus_scaled(b, 1).ok_or_else(|| Unknown::Wrong(TOO_LARGE.into()))
 }
 
 pub(crate) fn plus(a: &SymExpr, n: i64) -> Found<SymExpr> {
@@ -128,12 +123,7 @@ pub(crate) fn plus(a: &SymExpr, n: i64) -> Found<SymExpr> {
 }
 
 pub(crate) fn scale(a: &SymExpr, by: i64) -> Found<SymExpr> {
-    let constant = a.constant.checked_mul(by);
-    let scaled = constant.and_then(|constant| {
-        let scaled = |form: SymExpr, &(name, c): &(rewright::Name, i64)| form.add_term(name, c.checked_mul(by)?);
-        a.terms().iter().try_fold(SymExpr::constant(constant), scaled)
-    });
-    scaled.ok_or_else(|| Unknown::Wrong(TOO_LARGE.into()))
+    SymExpr::default().plus_scaled(a, by).ok_or_else(|| Unknown::Wrong(TOO_LARGE.into()))
 }
 
 pub(crate) fn sub(a: &SymExpr, b: &SymExpr) -> Found<SymExpr> {

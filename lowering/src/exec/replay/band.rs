@@ -310,9 +310,8 @@ fn longest(actions: &[Action], steps: &[Step], bytes: u64) -> Option<Found> {
     found.max_by_key(|found| found.members.len())
 }
 
-/// The longest prefix of the kernels that can run in bands of a shared loop with about `count` iterations. An
-/// iteration may have one of these strides.
-/// `None` if that is not profitable.
+/// The longest prefix of the kernels that can run in bands of a shared loop with about `count` iterations, of
+/// which one may have one of these strides. `None` if that is not profitable.
 fn together(runs: &[&Run], steps: &[Step], (count, strides): (u64, &[(usize, u64)]), bytes: u64) -> Option<Found> {
     let mut members: Vec<Candidate> = Vec::new();
     for run in runs {

@@ -93,15 +93,8 @@ fn scaled(form: &Affine, factor: i64, more: &SymExpr) -> Option<Affine> {
         .axes()
         .iter()
         .try_fold(Affine::constant(0), |sum, &(axis, step)| sum.add_axis(axis, step.checked_mul(factor)?))?;
-    result.offset = sum(more.clone(), &form.offset, factor)?;
+    result.offset = more.clone().plus_scaled(&form.offset, factor)?;
     Some(result)
-}
-
-/// `form + factor * other`.
-fn sum(form: SymExpr, other: &SymExpr, factor: i64) -> Option<SymExpr> {
-    let mut sum = other.terms().iter().try_fold(form, |sum, &(name, c)| sum.add_term(name, c.checked_mul(factor)?))?;
-    sum.constant = sum.constant.checked_add(other.constant.checked_mul(factor)?)?;
-    Some(sum)
 }
 
 /// True if a form is provably a position of a dim, for all values of the axes.
@@ -110,11 +103,11 @@ pub fn is_inside(form: &Affine, axes: &[Axis], dim: Dim) -> bool {
         let (mut low, mut high) = (form.offset.clone(), form.offset.clone());
         for &(axis, step) in form.axes() {
             let axis = axes.get(axis as usize)?;
-            let last = sum(axis.hi.clone()?, &SymExpr::constant(1), -1)?;
+            let last = axis.hi.clone()?.plus_scaled(&SymExpr::constant(1), -1)?;
             let (down, up) = if step > 0 { (&axis.lo, &last) } else { (&last, &axis.lo) };
-            (low, high) = (sum(low, down, step)?, sum(high, up, step)?);
+            (low, high) = (low.plus_scaled(down, step)?, high.plus_scaled(up, step)?);
         }
-        let left = sum(SymExpr::of_dim(dim)?, &high, -1)?;
+        let left = SymExpr::of_dim(dim)?.plus_scaled(&high, -1)?;
         Some((low, left))
     };
     let is_at_least = |form: &SymExpr, least: i64| form.as_constant().is_some_and(|c| c >= least);

@@ -129,12 +129,10 @@ fn copy(func: &Function, args: &[Value], expr: &ArrayExpr, number: usize) -> Opt
         }
     };
     let read = copied.iter().zip(&operand.index).map(place).collect();
-    let guard = match may_fail(func, args, operand) {
-        true => {
-            expr.axes.iter().filter(|axis| !is_certain_to_have_points(axis)).map(has_points).collect::<Option<_>>()?
-        }
-        false => Vec::new(),
-    };
+    let is_known = |axis: &&Axis| extent(axis).and_then(|extent| extent.as_constant()).is_some_and(|n| n > 0);
+    let fails = may_fail(func, args, operand);
+    let uncertain = expr.axes.iter().filter(|axis| fails && !is_known(axis));
+    let guard: Vec<Condition> = uncertain.map(has_points).collect::<Option<_>>()?;
     let fill = (!guard.is_empty()).then(|| Scalar::zero(operand.dtype));
     let index = (0..axes.len() as u32).map(|axis| IndexExpr::Affine(Affine::axis(axis))).collect();
     let made = ArrayExpr {
@@ -167,36 +165,28 @@ fn copy_dim(expr: &ArrayExpr, index: &Index, dim: Dim) -> Option<Option<CopyDim>
             let (mut extent, mut low) = (SymExpr::constant(1), form.offset.clone());
             for &(axis, coefficient) in form.axes() {
                 let Axis { lo, hi, .. } = &expr.axes[axis as usize];
-                let last = plus(hi.clone()?, &SymExpr::constant(1), -1)?;
+                let last = hi.clone()?.plus_scaled(&SymExpr::constant(1), -1)?;
                 let steps = coefficient.checked_abs()?;
-                extent = plus(plus(extent, &last, steps)?, lo, steps.checked_neg()?)?;
-                low = plus(low, if coefficient > 0 { lo } else { &last }, coefficient)?;
+                extent = extent.plus_scaled(&last, steps)?.plus_scaled(lo, steps.checked_neg()?)?;
+                low = low.plus_scaled(if coefficient > 0 { lo } else { &last }, coefficient)?;
             }
             let mut own = form.clone();
-            own.offset = plus(form.offset.clone(), &low, -1)?;
+            own.offset = own.offset.plus_scaled(&low, -1)?;
             let read = Index { expr: IndexExpr::Affine(own), mode: Mode::Proved };
             CopyDim { extent, low, mode: index.mode, read }
         }
     }))
 }
 
-/// `a + factor * b`; `None` on overflow.
-fn plus(a: SymExpr, b: &SymExpr, factor: i64) -> Option<SymExpr> {
-    let mut sum = a;
-    sum.constant = sum.constant.checked_add(b.constant.checked_mul(factor)?)?;
-    b.terms().iter().try_fold(sum, |sum, &(name, c)| sum.add_term(name, c.checked_mul(factor)?))
-}
-
-/// Whether an axis is certain to have points.
-fn is_certain_to_have_points(axis: &Axis) -> bool {
-    axis.hi.as_ref().and_then(|hi| plus(hi.clone(), &axis.lo, -1)?.as_constant()).is_some_and(|extent| extent > 0)
+/// The extent of an axis.
+fn extent(axis: &Axis) -> Option<SymExpr> {
+    axis.hi.clone()?.plus_scaled(&axis.lo, -1)
 }
 
 /// The condition that an axis has points: `1 - extent <= 0`.
 fn has_points(axis: &Axis) -> Option<Condition> {
-    let offset = plus(plus(SymExpr::constant(1), axis.hi.as_ref()?, -1)?, &axis.lo, 1)?;
     let mut form = Affine::default();
-    form.offset = offset;
+    form.offset = SymExpr::constant(1).plus_scaled(&extent(axis)?, -1)?;
     Some(Condition { form, test: Test::NotPositive })
 }
 
@@ -209,8 +199,7 @@ fn symbols<'a>(copied: &'a [Option<CopyDim>], operand: &'a Operand) -> impl Iter
 
 /// About how many points an expression has.
 fn points(expr: &ArrayExpr) -> Option<i64> {
-    let extents = expr.axes.iter().map(|axis| plus(axis.hi.clone()?, &axis.lo, -1));
-    extents.map(|extent| Some(about(&extent?))).try_fold(1, |points: i64, extent| Some(points.saturating_mul(extent?)))
+    expr.axes.iter().try_fold(1, |points: i64, axis| Some(points.saturating_mul(about(&extent(axis)?))))
 }
 
 /// About how long an extent is.
