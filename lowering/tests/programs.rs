@@ -79,11 +79,9 @@ fn a_convolution_with_few_weights_is_split_along_each_axis() {
         "arrayexpr [i: n, j: m, a: reduce 3, b: reduce 3] {reads} {{\n    t0 = mul x, w\n    yield t0\n  }} reduce (sum f64)"
     );
     let text = outlined(&of(&convolution, "%x: f64[n, m], %w: f64[3, 3]", "f64[n, m]"));
-    assert_eq!(kernels(&text), 1, "{text}");
-    assert!(
-        text.lines().any(|line| line.trim_start().starts_with("kernel ") && line.matches("..").count() == 2),
-        "{text}"
-    );
+    let is_nest = |line: &&str| line.trim_start().starts_with("kernel ") && line.matches("..").count() == 2;
+    // Four rows at once, then two, then one.
+    assert_eq!((kernels(&text), text.lines().filter(is_nest).count()), (3, 3), "{text}");
 }
 
 #[test]
@@ -138,6 +136,37 @@ fn the_rows_of_each_product_of_a_batch_share_elements() {
     let reads = |kernel: &str, buffer: &str| kernel.matches(&format!(": {buffer}[")).count();
     assert!(!kernels.is_empty() && reads(kernels[0], "b1") > 3, "{shown}");
     assert!(kernels.iter().all(|kernel| reads(kernel, "b2") == 1), "{shown}");
+}
+
+/// The blocked program of a window of five rows, whose rows go up or down as the weights do.
+fn window(row: &str) -> String {
+    let reads = format!("(x = %x[{row}, j], w = %w[a])");
+    let expr = format!(
+        "arrayexpr [i: 96, a: reduce 5, j: m] {reads} {{\n    yield w, x\n  }} reduce (dot f64, f64) finish (s, one) {{\n    \
+         yield s\n  }}"
+    );
+    of(&expr, "%x: f64[100, m], %w: f64[5]", "f64[96, m]").blocked(Some(REGISTERS)).to_string()
+}
+
+#[test]
+fn the_rows_of_a_window_share_elements() {
+    for row in ["i + a", "i - a + 4"] {
+        let text = window(row);
+        let is_load = |line: &str| line.contains(" = load b");
+        // Four rows of results, and the eight rows that they read. Other loops compute the rest.
+        let inner = text.lines().map(str::trim).skip_while(|line| !(is_load(line) && line.contains(", v")));
+        let lines: Vec<&str> = inner.take_while(|line| !line.starts_with("for ")).collect();
+        let loads = lines.iter().filter(|line| is_load(line)).count();
+        let fused = lines.iter().filter(|line| line.contains(" = fma ")).count();
+        assert_eq!((fused, loads), (4 * 5, 8), "{text}");
+        for (at, line) in lines.iter().enumerate().filter(|(_, line)| is_load(line)) {
+            let (value, _) = line.split_once(" = ").expect("a value");
+            let uses = |line: &&str| line.split([' ', ',']).any(|word| word == value);
+            let last = lines.iter().rposition(uses).expect("a use");
+            let later = lines[at + 1..last].iter().filter(|line| is_load(line)).count();
+            assert_eq!(later, 0, "{value} is live while others are loaded: {text}");
+        }
+    }
 }
 
 #[test]

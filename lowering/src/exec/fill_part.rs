@@ -34,7 +34,7 @@ impl Step {
         let is_adjacent = axes.peek().is_none() || axes.any(|(_, stride)| stride.unsigned_abs() == size);
         match &self.kind {
             StepKind::Kernel(kernel) => {
-                is_adjacent || (kernel.launch.lowered.kernel.fold.is_none() && !kernel.contracts)
+                is_adjacent || (kernel.launch.lowered.kernel.fold.is_none() && !kernel.rows_share)
             }
             _ => is_adjacent,
         }

@@ -168,10 +168,10 @@ pub struct KernelStep {
     pub equal: SmallVec<[[(usize, usize); 2]; 1]>,
     /// Whether new results are row-major.
     pub row_major: bool,
-    /// The loop program for calls whose operands do not fit the kernel, and for large contractions.
+    /// The loop program for calls whose operands do not fit the kernel, and for many rows that share elements.
     pub program: LoopProgram,
-    /// Whether this is a contraction; calls with many points then run the loop program.
-    pub contracts: bool,
+    /// Whether rows of results share elements; calls with many points then run the loop program.
+    pub rows_share: bool,
     /// The reference meaning of the step, which reports the error of invalid operands.
     pub meaning: Meaning,
 }
@@ -179,7 +179,7 @@ pub struct KernelStep {
 impl KernelStep {
     /// Whether a call with this number of points runs the loop program.
     pub fn runs_program(&self, points: u64) -> bool {
-        self.contracts && is_worth_a_program(points)
+        self.rows_share && is_worth_a_program(points)
     }
 }
 

@@ -4,12 +4,16 @@
 //!
 //! The tree is that of [`Fold`], which combines values of the body here instead of numbers. The body is in
 //! depth first order, so few values are live at once.
+//!
+//! A sum of products (`dot`) is unrolled if rows of the result share no elements. If they do, as in a product
+//! of matrices, its loops are blocked for registers instead.
 
 use super::monoid::op_of;
 use rewright_ir::expr::{
-    Affine, AxisKind, Body, BodyInst, BodyOp, BodyRef, Combine, Fold, Index, IndexExpr, Init, Mode, Operand, Reduction,
-    Source,
+    Affine, AxisKind, Body, BodyInst, BodyOp, BodyRef, Combine, Fold, Index, IndexExpr, Init, Mode, Monoid, Operand,
+    Reduction, Source,
 };
+use rewright_ir::ops::arithmetic::{ADD, FMA, MUL};
 use rewright_ir::ops::convert::CAST;
 use rewright_ir::{ArrayExpr, Attr, Attrs, DType, Dim, Loc, Name, Op, Scalar, Traits, Type};
 use smallvec::{SmallVec, smallvec};
@@ -19,7 +23,18 @@ const MOST_POINTS: i64 = 64;
 const MOST_INSTS: usize = 512;
 
 /// Accumulators as values of the body.
-type Values = SmallVec<[BodyRef; 2]>;
+#[derive(Clone)]
+struct Values {
+    values: SmallVec<[BodyRef; 2]>,
+    /// Whether they are factors of `dot` that the order makes a total of before it combines them.
+    is_product: bool,
+}
+
+impl Values {
+    fn of(values: impl IntoIterator<Item = BodyRef>) -> Self {
+        Values { values: values.into_iter().collect(), is_product: false }
+    }
+}
 
 /// The expression without its reduce axes, if unrolling is possible and lanes read adjacent elements.
 pub fn unrolled(expr: &ArrayExpr, args: &[Type]) -> Option<ArrayExpr> {
@@ -62,7 +77,8 @@ pub fn unrolled(expr: &ArrayExpr, args: &[Type]) -> Option<ArrayExpr> {
         names(&expr.body, n) || (is_fixed && expr.finish.as_ref().is_some_and(|finish| names(finish, n)))
     };
     let is_whole = (0..).zip(&expr.operands).all(is_named);
-    if !fits || !is_whole || !expr.operands.iter().all(|operand| reads_adjacent(operand, last)) {
+    let is_blocked = || expr.reductions.iter().any(adds_products) && rows_share(expr, last);
+    if !fits || !is_whole || !expr.operands.iter().all(|operand| reads_adjacent(operand, last)) || is_blocked() {
         return None;
     }
     Unrolling::new(expr, args)?.finish()
@@ -77,6 +93,19 @@ fn reads_adjacent(operand: &Operand, axis: u32) -> bool {
     };
     let Some((final_dim, others)) = operand.index.split_last() else { return true };
     others.iter().all(|index| along(index) == Some(0)) && matches!(along(final_dim), Some(0 | 1))
+}
+
+/// True if rows along an axis read the same elements, which differ along it: as the rows of a product of
+/// matrices read those of its right factor.
+fn rows_share(expr: &ArrayExpr, axis: u32) -> bool {
+    let moves = |operand: &Operand, axis: u32| {
+        let forms = operand.index.iter().filter_map(|index| index.expr.form());
+        forms.flat_map(Affine::axes).any(|&(moving, _)| moving == axis)
+    };
+    let others = (0..).zip(&expr.axes).filter(|(_, other)| other.kind == AxisKind::Parallel);
+    let others: Vec<u32> = others.map(|(number, _)| number).filter(|number| *number != axis).collect();
+    let mut columns = expr.operands.iter().filter(|operand| moves(operand, axis));
+    columns.any(|operand| others.iter().any(|&other| !moves(operand, other)))
 }
 
 struct Unrolling<'e> {
@@ -133,14 +162,20 @@ impl<'e> Unrolling<'e> {
         for reduction in &expr.reductions {
             let count = reduction.accumulators.len();
             let start = reduction.initial_values();
-            let start = start.map(|values| values.into_iter().map(BodyRef::Const).collect());
+            let start = start.map(|values| Values::of(values.into_iter().map(BodyRef::Const)));
             let body = &mut self.body;
             let join = |a: Values, b: Values| combined(body, reduction, &a, &b).ok_or(());
             let mut fold = Fold::new(reduction.order(), usize::try_from(row).ok()?, start, join);
-            for value in &values {
-                fold.push(value[first..first + count].iter().copied().collect()).ok()?;
+            if adds_products(reduction) {
+                let rows_are_points = expr.axes.last().is_some_and(|axis| axis.kind.has_results());
+                fold = fold.with_first(rows_are_points, |pair| Values { is_product: true, ..pair });
             }
-            accumulators.extend(fold.finish().ok()??);
+            for value in &values {
+                fold.push(Values::of(value[first..first + count].iter().copied())).ok()?;
+            }
+            let total = fold.finish().ok()??;
+            let total = if adds_products(reduction) { total_of(&mut self.body, reduction, total)? } else { total };
+            accumulators.extend(total.values);
             first += count;
         }
         let yields = match &expr.finish {
@@ -278,18 +313,29 @@ impl<'e> Unrolling<'e> {
 }
 
 /// Combines two tuples of accumulators. `None` if no op does.
-fn combined(body: &mut Body, reduction: &Reduction, a: &[BodyRef], b: &[BodyRef]) -> Option<Values> {
+fn combined(body: &mut Body, reduction: &Reduction, a: &Values, b: &Values) -> Option<Values> {
     let region = match &reduction.combine {
         Combine::Region(region) => region,
+        Combine::Builtin(Monoid::Dot) => {
+            let dtype = float_of(reduction)?;
+            let total = total_of(body, reduction, a.clone())?;
+            let sum = total.values[0];
+            let b = if b.is_product { total_of(body, reduction, b.clone())? } else { b.clone() };
+            let sum = match is_total(&b, dtype) {
+                true => push(body, Op(&ADD), Attrs::new(), &[sum, b.values[0]], dtype),
+                false => push(body, Op(&FMA), Attrs::new(), &[b.values[0], b.values[1], sum], dtype),
+            };
+            return Some(Values::of([sum, BodyRef::Const(Scalar::one(dtype))]));
+        }
         Combine::Builtin(monoid) => {
             let &[dtype] = &reduction.accumulators[..] else { return None };
             let op = op_of(*monoid, dtype)?;
-            return Some(smallvec![push(body, op, Attrs::new(), &[a[0], b[0]], dtype)]);
+            return Some(Values::of([push(body, op, Attrs::new(), &[a.values[0], b.values[0]], dtype)]));
         }
     };
     let first = body.insts.len() as u32;
     let value = |value: &BodyRef| match *value {
-        BodyRef::Acc(n) => a.iter().chain(b).nth(n as usize).copied(),
+        BodyRef::Acc(n) => a.values.iter().chain(&b.values).nth(n as usize).copied(),
         BodyRef::Inst(n, result) => Some(BodyRef::Inst(first + n, result)),
         BodyRef::Const(scalar) => Some(BodyRef::Const(scalar)),
         BodyRef::Operand(_) | BodyRef::Axis(_) => None,
@@ -303,14 +349,39 @@ fn combined(body: &mut Body, reduction: &Reduction, a: &[BodyRef], b: &[BodyRef]
         BodyRef::Const(scalar) => Some(scalar.dtype()),
         _ => None,
     };
-    let yields: Values = region.yields.iter().map(value).collect::<Option<_>>()?;
+    let yields: Vec<BodyRef> = region.yields.iter().map(value).collect::<Option<_>>()?;
     // A region that yields an accumulator has that accumulator's dtype.
     let fits = yields
         .iter()
         .zip(&reduction.accumulators)
         .zip(&region.yields)
         .all(|((value, wanted), given)| matches!(given, BodyRef::Acc(_)) || dtype(value) == Some(*wanted));
-    fits.then_some(yields)
+    fits.then(|| Values::of(yields))
+}
+
+fn adds_products(reduction: &Reduction) -> bool {
+    matches!(reduction.combine, Combine::Builtin(Monoid::Dot))
+}
+
+/// The dtype of the factors, if a body has a multiply-add of it.
+fn float_of(reduction: &Reduction) -> Option<DType> {
+    let &[dtype, second] = &reduction.accumulators[..] else { return None };
+    (dtype.is_float() && dtype == second).then_some(dtype)
+}
+
+/// True if a pair of `dot` is a sum of products, and 1.
+fn is_total(pair: &Values, dtype: DType) -> bool {
+    !pair.is_product && pair.values[1] == BodyRef::Const(Scalar::one(dtype))
+}
+
+/// A pair of `dot` as a total: factors become their rounded product, and 1.
+fn total_of(body: &mut Body, reduction: &Reduction, pair: Values) -> Option<Values> {
+    let dtype = float_of(reduction)?;
+    if is_total(&pair, dtype) {
+        return Some(pair);
+    }
+    let product = push(body, Op(&MUL), Attrs::new(), &pair.values, dtype);
+    Some(Values::of([product, BodyRef::Const(Scalar::one(dtype))]))
 }
 
 fn push(body: &mut Body, op: Op, attrs: Attrs, args: &[BodyRef], dtype: DType) -> BodyRef {

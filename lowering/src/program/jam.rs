@@ -47,11 +47,11 @@ impl ProgramBuilder {
     /// Appends rounds of `factor` iterations of a loop, whose inner loops are fused, and rounds of half as
     /// many for the rest, and so on. If it makes no difference how often an iteration runs, the last round is
     /// moved back to end with the loop, and only a loop of less than `factor` iterations has a rest.
-    pub(super) fn unroll_and_jam(&mut self, nest: &For, factor: i64) {
+    pub(super) fn unroll_and_jam(&mut self, nest: &For, factor: i64, may_move_back: bool) {
         let hi = self.extreme(Binary::Min, &nest.hi);
         let extent = hi.clone().minus(&nest.lo);
         let is_whole = extent.as_constant().is_some_and(|extent| extent > 0 && extent % factor == 0);
-        let moves_back = !is_whole && nest.is_repeatable(self.buffers());
+        let moves_back = may_move_back && !is_whole && nest.is_repeatable(self.buffers());
         let extent = self.extreme(Binary::Max, [&extent, &Linear::default()]);
         let (rounds, rest) = if moves_back {
             let (extent, least) = (self.value(&extent), self.int(factor));
@@ -79,7 +79,7 @@ impl ProgramBuilder {
             let rest = For { lo: rest, trip: Trip::Unknown, ..nest.clone() };
             match factor / 2 {
                 0 | 1 => self.push(Stmt::For(rest)),
-                half => self.unroll_and_jam(&rest, half),
+                half => self.unroll_and_jam(&rest, half, may_move_back),
             }
         }
     }

@@ -31,6 +31,11 @@ const LEAST_GROUPS: usize = 2;
 /// the addresses of as many rows fit registers.
 const MOST_CHAINS: usize = 4;
 
+/// The most iterations with windows that are computed at once, and the most instructions: most loads are
+/// shared by then.
+const MOST_ROWS: usize = 4;
+const MOST_OVERLAPPING: usize = 256;
+
 /// The most points of a loop for which a call of a kernel takes a good part of the time.
 const SHORT: i64 = 64;
 
@@ -80,7 +85,7 @@ fn blocked(b: &mut ProgramBuilder, program: &Program, stmts: &[Stmt], kind: Kind
             Stmt::For(nest) => match factor(program, nest, kind) {
                 Some(factor) if factor.is_better_than(most_shared(program, &nest.body, kind)) => {
                     b.open();
-                    b.unroll_and_jam(nest, factor.iterations);
+                    b.unroll_and_jam(nest, factor.iterations, !factor.overlaps);
                     out.extend(b.close());
                 }
                 _ => out.push(Stmt::For(For { body: blocked(b, program, &nest.body, kind), ..nest.clone() })),
@@ -100,6 +105,8 @@ struct Factor {
     iterations: i64,
     /// Whether they share loads or elements. If not, only calls or latencies are hidden.
     shares: bool,
+    /// Whether they are iterations of windows.
+    overlaps: bool,
 }
 
 impl Factor {
@@ -153,11 +160,14 @@ fn factor(program: &Program, nest: &For, kind: Kind) -> Option<Factor> {
         jumps && points.is_some_and(|points| points <= SHORT)
     };
     let insts = bodies.iter().map(|inner| insts(&inner.body)).max()?;
+    let overlaps = !of_steps && bodies.iter().any(|inner| nest.overlaps(inner));
+    let most_insts = if overlaps { MOST_OVERLAPPING } else { most_insts };
     if nest.trip == Trip::Few || !nest.is_rectangular(&varying) {
         return None;
     }
     let shares = bodies.iter().any(shares);
     let wanted = match () {
+        () if overlaps => MOST_ROWS.min(most),
         () if shares => most,
         () if !of_steps && bodies.iter().any(is_short_call) => most,
         () if !of_steps && bodies.iter().any(|inner| inner.is_chain(&own, &program.buffers)) => MOST_CHAINS.min(most),
@@ -167,11 +177,31 @@ fn factor(program: &Program, nest: &For, kind: Kind) -> Option<Factor> {
     let iterations = extents.fold(wanted as i64, i64::min).min((most_insts / insts.max(1)) as i64);
     // The lanes of vectors are not jammed.
     let is_kind = || !(has_steps && nest.has_steps(&program.buffers)) && of_steps != nest.is_parallel(&program.buffers);
+    let shares = shares || overlaps;
     let is_legal = iterations > 1 && is_kind() && nest.may_jam(&program.buffers);
-    is_legal.then_some(Factor { iterations, shares })
+    is_legal.then_some(Factor { iterations, shares, overlaps })
 }
 
 impl For {
+    /// True if most elements that an iteration loads in an inner loop are loaded by the next iteration, too,
+    /// by another statement: those of a window.
+    fn overlaps(&self, inner: &For) -> bool {
+        let mut loads: FxHashSet<&Location> = FxHashSet::default();
+        for stmt in &inner.body {
+            if let Stmt::Load(_, from) = stmt
+                && from.at.iter().any(|form| form.coefficient(self.index) != 0)
+            {
+                loads.insert(from);
+            }
+        }
+        let next = |from: &Location| {
+            let at = from.at.iter().map(|form| form.clone().plus(form.coefficient(self.index)));
+            Location { at: at.collect(), ..from.clone() }
+        };
+        let again = loads.iter().filter(|from| loads.contains(&next(from))).count();
+        again * 2 > loads.len()
+    }
+
     /// The values that may differ between iterations, at the same indices of the loops in it.
     fn varying(&self) -> FxHashSet<KValue> {
         let (mut varying, written) = (FxHashSet::from_iter([self.index]), written(&self.body));

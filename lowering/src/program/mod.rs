@@ -17,6 +17,7 @@
 mod build;
 mod dependence;
 mod distribute;
+mod eager;
 mod expand;
 mod fission;
 mod forward;
@@ -90,7 +91,7 @@ pub enum Storage {
 
 /// The element of a buffer at a position, or one part of a complex element. The position is inside of the
 /// buffer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Location {
     /// The number of the buffer.
     pub buffer: u32,
@@ -226,6 +227,7 @@ impl Program {
             program.jam_steps();
         }
         program.hoist();
+        program.eager();
         program
     }
 

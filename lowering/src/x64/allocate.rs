@@ -29,6 +29,8 @@ pub enum Mode {
     Group(usize),
     /// For the last points of a row, fewer than lanes, under a mask.
     Masked,
+    /// For the n-th group of the last points of a row, each group under a mask of its own ([`tail`](super::rows::tail)).
+    Tail(usize),
     /// Once for several rows, one in each lane; stores are masked to the rows that exist.
     Rows,
     /// For the n-th point of several rows, one row in each lane.
@@ -240,15 +242,18 @@ impl Writer<'_> {
                 file.pinned[usize::from(file.is_mask(v))] |= 1 << register;
             }
         }
-        if matches!(mode, Mode::Group(_) | Mode::Masked | Mode::Lanes(_)) {
+        if matches!(mode, Mode::Group(_) | Mode::Masked | Mode::Tail(_) | Mode::Lanes(_)) {
             for (register, &v) in (0..).zip(&prepared.pins) {
                 file.set(false, register, Some(v));
                 file.pinned[0] |= 1 << register;
             }
         }
         for (n, (inst, number)) in prepared.segment.insts.iter().enumerate() {
-            if let Mode::Group(first) = mode {
-                file.mode = Mode::Group(first + prepared.turns.get(n).map_or(0, |&turn| turn as usize));
+            let turn = prepared.turns.get(n).map_or(0, |&turn| turn as usize);
+            match mode {
+                Mode::Group(first) => file.mode = Mode::Group(first + turn),
+                Mode::Tail(first) => file.mode = Mode::Tail(first + turn),
+                _ => {}
             }
             if self.marks.last().is_none_or(|(_, last)| last != number) {
                 self.marks.push((self.asm.here(), *number));

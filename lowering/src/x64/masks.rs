@@ -11,7 +11,7 @@ use super::frame::Frame;
 use super::machine::Width;
 use super::pool::Pool;
 use super::row_loop::REMAINING;
-use super::rows::TAIL;
+use super::rows::{TAIL, tail};
 use super::select::Row;
 use iced_x86::{Code, Register};
 
@@ -93,6 +93,19 @@ impl Writer<'_> {
         }
         all(self);
         self.asm.store(Mem::frame(masks.points), rax);
+    }
+
+    /// Loads the masks of the next `REMAINING` points, those of each group. Changes RAX and RDX.
+    pub(super) fn tails(&mut self, groups: usize) {
+        let (rax, rdx) = (Register::RAX, Register::RDX);
+        self.asm.constant(rax, u64::MAX);
+        self.asm.rrr(Code::VEX_Bzhi_r64_rm64_r64, rax, rax, REMAINING);
+        for group in 0..groups {
+            self.asm.constant(rdx, self.schedule.lanes as u64);
+            self.asm.rrr(Code::VEX_Bzhi_r64_rm64_r64, rdx, rax, rdx);
+            self.asm.rr(Code::VEX_Kmovq_kr_r64, tail(group), rdx);
+            self.asm.ri(Code::Shr_rm64_imm8, rax, self.schedule.lanes as i32);
+        }
     }
 
     /// Loads `TAIL` with the mask at a frame offset.

@@ -3,9 +3,12 @@
 use super::ahead::{Ask, asks, asks_for_written};
 use super::allocate::{Mode, Writer};
 use super::asm::{Label, Mem};
+use super::binding::Binding;
+use super::machine::Inst;
 use super::prepared::Prepared;
 use super::rows::{INDEX, MOST_SCALE};
 use super::select::Row;
+use super::together::MASKS;
 use crate::kernel::{Kernel, KernelError};
 use iced_x86::{Code, Register};
 
@@ -16,6 +19,8 @@ pub const LIMIT: Register = Register::R12;
 pub const REMAINING: Register = Register::RCX;
 /// The number of rounds from which a row is long.
 const LONG: i32 = 8;
+/// The most instructions of a round of the last points, which is worth its compilation if rows are short.
+const MOST_TAIL: usize = 512;
 
 impl Writer<'_> {
     /// Computes all points of a row: in one piece, or, if rows are copied or there are stages, in pieces for
@@ -136,7 +141,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Computes the points of the piece: rounds of whole groups, then masked groups. A long piece also
+    /// Computes the points of the piece: rounds of whole groups, then masked groups. If groups are interleaved
+    /// to hide latencies, the last points are a round, too, with a mask for each group. A long piece also
     /// begins with a masked group (loop peeling), after which the elements of one row are aligned: none of
     /// its vectors then crosses a cache line.
     fn points(&mut self, inner: &Prepared, asks: &[Ask]) -> Result<(), KernelError> {
@@ -180,6 +186,9 @@ impl Writer<'_> {
         }
         self.asm.bind(rest);
         self.remaining(done, rounds);
+        if let Some(groups) = inner.together.as_deref().filter(|groups| self.has_tail(groups)) {
+            self.tail_round(groups, rest)?;
+        }
         self.at_most_a_group();
         self.asm.bind(masked);
         self.mask();
@@ -215,6 +224,36 @@ impl Writer<'_> {
         self.asm.rr(Code::Cmp_r64_rm64, INDEX, LIMIT);
         self.asm.jump(Code::Jbe_rel32_64, round);
         self.asm.ri(Code::Add_rm64_imm32, LIMIT, points);
+        Ok(())
+    }
+
+    /// True if the last points are computed by a round of interleaved groups, each under a mask.
+    fn has_tail(&self, groups: &Prepared) -> bool {
+        let calls = |(inst, _): &(Inst, u32)| matches!(inst, Inst::Call(_) | Inst::SumBytes { .. });
+        self.evex()
+            && groups.segment.insts.len() <= MOST_TAIL
+            && groups.groups * self.schedule.lanes <= 64
+            && groups.most_live[1] + groups.groups <= MASKS + 1
+            && self.rows.iter().all(|row| !row.pairs)
+            && !groups.segment.insts.iter().any(calls)
+    }
+
+    /// If the last points are more than a group, computes a round of them, and jumps to `rest`.
+    fn tail_round(&mut self, groups: &Prepared, rest: Label) -> Result<(), KernelError> {
+        let few = self.asm.label();
+        self.asm.ri(Code::Cmp_rm64_imm32, REMAINING, self.schedule.lanes as i32);
+        self.asm.jump(Code::Jbe_rel32_64, few);
+        let points = (groups.groups * self.schedule.lanes) as u64;
+        self.asm.constant(Register::RAX, points);
+        self.asm.rr(Code::Cmp_r64_rm64, REMAINING, Register::RAX);
+        self.asm.rr(Code::Cmova_r64_rm64, REMAINING, Register::RAX);
+        self.asm.store(Mem::frame(self.places.remaining), REMAINING);
+        self.tails(groups.groups);
+        let masks = (0..groups.groups as u32).map(|group| 1 << (7 - group)).sum();
+        self.bound_segment(groups, Mode::Tail(0), &Binding { reserved: [0, masks], ..Binding::default() })?;
+        self.asm.rm(Code::Add_r64_rm64, INDEX, Mem::frame(self.places.remaining));
+        self.asm.jump(Code::Jmp_rel32_64, rest);
+        self.asm.bind(few);
         Ok(())
     }
 

@@ -20,6 +20,11 @@ pub const MOST_SCALE: usize = 8;
 /// The mask of the last points, with AVX-512.
 pub const TAIL: Register = Register::K7;
 
+/// The mask of a group of the last points, if they are several groups.
+pub fn tail(group: usize) -> Register {
+    TAIL - group as u32
+}
+
 /// A row of the kernel or between stages, and the half of its elements if they are pairs.
 type Half = (u32, usize);
 
@@ -77,7 +82,7 @@ impl Writer<'_> {
 
     fn group(&self, mode: Mode) -> usize {
         match mode {
-            Mode::Group(n) => n,
+            Mode::Group(n) | Mode::Tail(n) => n,
             Mode::Masked => self.masked_group,
             Mode::Uniform | Mode::Rows | Mode::Lanes(_) => 0,
         }
@@ -128,6 +133,11 @@ impl Writer<'_> {
             // One element for all rows.
             let code = broadcast_form(size).code(evex, width);
             self.asm.vector(code, &[Operand::Reg(to), Operand::Mem(mem)], None);
+            return Ok(());
+        }
+        if let Mode::Tail(group) = mode {
+            let code = masked_move(size).code(true, width);
+            self.asm.vector(code, &[Operand::Reg(to), Operand::Mem(mem)], Some((tail(group), true)));
             return Ok(());
         }
         if mode != Mode::Masked {
@@ -185,6 +195,11 @@ impl Writer<'_> {
             _ => (at_width(from, width), self.row_at(of, mode)),
         };
         let evex = self.evex();
+        if let Mode::Tail(group) = mode {
+            let code = masked_store(size).code(true, width);
+            self.asm.vector(code, &[Operand::Mem(mem), Operand::Reg(from)], Some((tail(group), false)));
+            return Ok(());
+        }
         if !matches!(mode, Mode::Masked | Mode::Rows) {
             let bytes = size * self.schedule.lanes;
             if bytes < 4 {
@@ -361,7 +376,7 @@ impl Writer<'_> {
         self.asm.rm(Code::Lea_r64_m, Register::RDX, Mem::frame(self.places.result));
         match mode {
             Mode::Uniform => self.asm.constant(Register::RCX, 1),
-            Mode::Group(_) | Mode::Rows | Mode::Lanes(_) => {
+            Mode::Group(_) | Mode::Tail(_) | Mode::Rows | Mode::Lanes(_) => {
                 self.asm.constant(Register::RCX, self.schedule.lanes as u64)
             }
             Mode::Masked => self.asm.load(Register::RCX, Mem::frame(self.places.remaining)),

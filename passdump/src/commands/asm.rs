@@ -44,7 +44,7 @@ pub fn asm(out: &mut Out, args: &AsmArgs) -> Result<(), Error> {
         for step in &function.steps {
             let codes = match &step.kind {
                 // Calls with many points run the loop program.
-                StepKind::Kernel(kernel) if kernel.contracts => {
+                StepKind::Kernel(kernel) if kernel.rows_share => {
                     vec![Code::Kernel(kernel), Code::Program(&kernel.program)]
                 }
                 StepKind::Kernel(kernel) => vec![Code::Kernel(kernel)],

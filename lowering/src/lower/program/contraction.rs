@@ -1,12 +1,13 @@
-//! Contractions: reductions of columns that use an element of an operand for several rows of the result, as
-//! products of matrices do.
+//! Contractions and windows: reductions of columns that use an element of an operand for several rows of the
+//! result, as products of matrices and convolutions do.
 //!
 //! Their loop programs compute several rows at once, so each element is loaded once for all of them. A kernel
 //! computes one row after the other, but a call of it costs less.
 
 use crate::lower::Strided;
-use rewright_ir::ArrayExpr;
+use crate::lower::unroll::unrolled;
 use rewright_ir::expr::{Affine, AxisKind, IndexExpr, Operand, Order, Source};
+use rewright_ir::{ArrayExpr, Type};
 
 /// How much longer a call of a loop program takes before it computes anything, in nanoseconds, and how much
 /// less time it takes for a point. Measured on an AMD EPYC (Zen 5), repeated calls of small products of
@@ -47,9 +48,25 @@ fn is_scattered(expr: &ArrayExpr, operand: &Operand, args: &[Strided<'_>]) -> bo
     (0..operand.index.len()).filter(along_last).any(|dim| stride(dim) > least)
 }
 
-/// True if an expression is a contraction whose reduce axes are outside of the last parallel axis.
-pub fn is_contraction(expr: &ArrayExpr) -> bool {
-    shared_axis(expr).is_some()
+/// True if rows of results share elements, so that a loop program, which computes several rows at once, loads
+/// fewer: contractions whose reduce axes are outside of the last parallel axis, and windows without loops.
+pub fn rows_share(expr: &ArrayExpr, args: &[Type]) -> bool {
+    shared_axis(expr).is_some() || has_windows(expr) && unrolled(expr, args).is_some()
+}
+
+/// True if rows of results read the same elements at other points of the reduce axes, as those of a
+/// convolution do: a position is the sum of a parallel axis and a reduce axis.
+fn has_windows(expr: &ArrayExpr) -> bool {
+    let Some((last, outer)) = expr.axes.split_last().filter(|_| expr.scan().is_none()) else { return false };
+    let is_window = |form: &Affine| {
+        let named = |kind: AxisKind| {
+            let of_kind = |axis: &u32| outer.get(*axis as usize).is_some_and(|axis| axis.kind == kind);
+            form.axes().iter().any(|(axis, _)| of_kind(axis))
+        };
+        named(AxisKind::Parallel) && named(AxisKind::Reduce)
+    };
+    let mut forms = expr.operands.iter().flat_map(|operand| &operand.index).filter_map(|index| index.expr.form());
+    last.kind == AxisKind::Parallel && forms.any(is_window)
 }
 
 /// The innermost parallel axis along which results share the elements of an operand, which differ along the

@@ -21,7 +21,7 @@ mod write;
 
 pub use bind::{ProgramSpace, bind};
 use columns::AxisLoop;
-pub use contraction::{is_contraction, is_worth_a_program};
+pub use contraction::{is_worth_a_program, rows_share};
 use quotients::divisor;
 
 use super::NotLowered;

@@ -85,6 +85,14 @@ impl AxisOrder {
     }
 }
 
+/// A last axis along which totals of adjacent points are computed side by side.
+#[derive(Clone, Copy)]
+pub(super) struct Column {
+    pub(super) index: usize,
+    /// Whether each total is computed without a loop.
+    pub(super) is_unrolled: bool,
+}
+
 /// The exchanges of axes that leave the meaning as it is.
 #[derive(Clone, Copy)]
 pub(super) struct Freedom {
@@ -271,9 +279,10 @@ impl Translation<'_, '_, '_> {
         parallel.iter().copied().rev().find(is_row)
     }
 
-    /// The last axis, if totals of adjacent points along it are computed side by side, in a loop over the
-    /// reduce axes. Sums of a few points of a window are unrolled, unless rows share elements.
-    pub(super) fn fused_column(&self, axes: &AxisOrder, parts: &[Part<'_>]) -> Option<usize> {
+    /// The last axis, if totals of adjacent points along it are computed side by side. Sums of a few points
+    /// of a window are unrolled, unless rows share elements; others are loops over the reduce axes. Windows
+    /// of elements that are not adjacent are reduced point by point.
+    pub(super) fn fused_column(&self, axes: &AxisOrder, parts: &[Part<'_>]) -> Option<Column> {
         let last = axes.column()?;
         let (reduced, parallel): (Vec<usize>, Vec<usize>) =
             axes.indices.iter().copied().partition(|index| axes.is_reduced(*index));
@@ -282,7 +291,8 @@ impl Translation<'_, '_, '_> {
         let contracts = || self.row_axis(last, &parallel, &reduced, &self.reads_of_parts(parts)).is_some();
         let is_window = |part: &Part<'_>| matches!(part, Part::Written(node) if self.has_window(node, &reduced));
         let is_unrolled = is_few && parts.iter().any(is_window) && !contracts();
-        (!is_unrolled).then_some(last)
+        let is_adjacent = || self.reads_of_parts(parts).iter().all(|steps| steps[last] != Step::Far);
+        (!is_unrolled || is_adjacent()).then_some(Column { index: last, is_unrolled })
     }
 
     /// Whether a node reads windows: a position has a reduced index and another one.

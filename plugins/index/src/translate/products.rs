@@ -4,7 +4,7 @@
 //! computed side by side, each product is added by a fused multiply-add. Several factors become two: the
 //! product of factors that differ along the last axis, and that of the others, computed once for a row.
 
-use super::axes::{Accesses, AxisOrder, DISPERSED, Freedom, Steps};
+use super::axes::{Accesses, AxisOrder, Column, DISPERSED, Freedom, Steps};
 use super::level::Item;
 use super::positions::dim;
 use super::{Made, Translation, at, refuse};
@@ -71,7 +71,7 @@ impl<'a> Translation<'a, '_, '_> {
 
     /// The product of factors in the innermost expression: two factors if totals of adjacent points along
     /// `column` are computed side by side, and products of numbers with this dtype may be rounded once.
-    pub(super) fn summand(&mut self, products: &Products<'a>, column: Option<usize>, loc: Loc) -> Made<Summand> {
+    pub(super) fn summand(&mut self, products: &Products<'a>, column: Option<Column>, loc: Loc) -> Made<Summand> {
         let (op, parts) = (products.op, &products.parts[..]);
         let is_sum = products.reducer == Reducer::Builtin(Monoid::Sum) && op == "mul" && !self.nest.strict;
         if let (true, Some(_), [Part::Written(node)]) = (is_sum, column, parts)
@@ -108,7 +108,7 @@ impl<'a> Translation<'a, '_, '_> {
     }
 
     /// Two factors with the product of all, if it is one of floats or complex numbers.
-    fn two_factors(&mut self, parts: &[Part<'a>], items: &[Item], column: usize, loc: Loc) -> Made<Option<Summand>> {
+    fn two_factors(&mut self, parts: &[Part<'a>], items: &[Item], column: Column, loc: Loc) -> Made<Option<Summand>> {
         let mut common: Option<DType> = None;
         // Factors that are the same along the last axis, and the others.
         let (mut rows, mut columns): (Vec<Item>, Vec<Item>) = (Vec::new(), Vec::new());
@@ -123,9 +123,11 @@ impl<'a> Translation<'a, '_, '_> {
                 return Ok(None);
             }
             common = Some(common.map_or(*dtype, |common| common.promote(*dtype)));
-            if self.indices_of(part).contains(&column) { columns.push(*item) } else { rows.push(*item) }
+            if self.indices_of(part).contains(&column.index) { columns.push(*item) } else { rows.push(*item) }
         }
-        let Some(dtype) = common.filter(|dtype| dtype.is_float() || dtype.is_complex()) else { return Ok(None) };
+        // An unrolled sum has no multiply-add of complex numbers.
+        let fuses = |dtype: &DType| dtype.is_float() || dtype.is_complex() && !column.is_unrolled;
+        let Some(dtype) = common.filter(fuses) else { return Ok(None) };
         if rows.is_empty() && columns.len() > 1 {
             rows.push(columns.remove(0));
         }
