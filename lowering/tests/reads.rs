@@ -100,3 +100,30 @@ fn elements_are_read_where_the_reference_evaluator_reads_them() {
     }
     assert!(results > cases && errors > cases / 100, "{results} {errors}");
 }
+
+#[test]
+fn positions_from_arrays_of_every_integer_wrap_exactly() {
+    let extremes = |dtype: DType| match dtype {
+        DType::U64 => [u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1, 7, 0].map(Scalar::U64),
+        DType::I64 => [i64::MAX, i64::MIN, i64::MIN + 1, -1, 7, 0].map(Scalar::I64),
+        _ => [-1, -7, 127, 100, 7, 0].map(|n| Scalar::I64(n).cast(dtype)),
+    };
+    for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_int()) {
+        let positions = Array::from_fn(dtype, &[6], |i| extremes(dtype)[i]).unwrap();
+        for (extent, offset) in [(1, "0"), (3, "0"), (6, "i"), (7, "i - 9"), (8, "3 * i + 5")] {
+            let text = format!(
+                "func @f(%a: i64[{extent}], %p: {dtype}[6]) -> i64[6] {{\nentry:\n  %r = arrayexpr [i: 6] (x = \
+                 %a[wrap(gather(%p[i]) + {offset})]) {{\n    yield x\n  }} : i64[6]\n  ret %r\n}}"
+            );
+            let module = parse_module(&text, "test").unwrap_or_else(|e| panic!("{}\n{text}", e.render(false)));
+            let whole = Array::from_fn(DType::I64, &[extent], |i| Scalar::I64(i as i64)).unwrap();
+            let args = || vec![whole.clone().into(), positions.clone().into()];
+            let wanted = evaluate(&module, "f", args(), Limits::default()).unwrap().results;
+            for backend in [Backend::Interp, Backend::Cranelift, Backend::Auto] {
+                let f = Executable::compile(&module, "f", Options { backend, ..Options::default() }).unwrap();
+                let found = f.call(&[Arg::Array(&whole), Arg::Array(&positions)]).unwrap();
+                assert_eq!(found.iter().next(), wanted.first(), "{backend:?}\n{text}");
+            }
+        }
+    }
+}

@@ -129,6 +129,10 @@ impl ProgramLowering<'_> {
                     at.push(self.in_bounds(position, extent, is_read_from_array(inner))?);
                 }
                 let mut found = self.b.load_elem(buffer, dtype, &at).re;
+                if dtype == DType::U64 && wraps {
+                    let found = self.unsigned_remainder(found, extent);
+                    return Ok(self.affine(offset).plus_term(found, 1));
+                }
                 if dtype == DType::U64 {
                     let most = self.b.k.constant(Scalar::U64(i64::MAX as u64));
                     found = self.b.k.binary(Binary::Min, found, most);
@@ -151,6 +155,21 @@ impl ProgramLowering<'_> {
                 self.affine(offset).plus_term(found, 1)
             }
         })
+    }
+
+    /// A number that is equal to a `u64` modulo an extent, as an `i64` of less than twice the extent.
+    fn unsigned_remainder(&mut self, value: KValue, extent: KValue) -> KValue {
+        let most = self.b.k.constant(Scalar::U64(i64::MAX as u64));
+        let is_large = self.cx().lt(most, value);
+        let low = self.b.k.binary(Binary::And, value, most);
+        let low = self.b.k.convert(low, DType::I64);
+        let low = self.b.euclidean_remainder(low, extent);
+        // The highest bit is `i64::MAX + 1`.
+        let [most, one] = [i64::MAX, 1].map(|n| self.cx().int(DType::I64, n));
+        let high = self.b.euclidean_remainder(most, extent);
+        let high = self.cx().add(high, one);
+        let both = self.cx().add(low, high);
+        self.b.k.select(is_large, both, low)
     }
 
     /// The remainder of a form by a positive divisor, never negative.
