@@ -168,7 +168,8 @@ pub struct KernelStep {
     pub equal: SmallVec<[[(usize, usize); 2]; 1]>,
     /// Whether new results are row-major.
     pub row_major: bool,
-    /// The loop program for calls whose operands do not fit the kernel, and for many rows that share elements.
+    /// The loop program for calls whose operands do not fit the kernel, and for many rows that share
+    /// elements.
     pub program: LoopProgram,
     /// Whether rows of results share elements; calls with many points then run the loop program.
     pub rows_share: bool,

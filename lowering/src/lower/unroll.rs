@@ -87,9 +87,12 @@ pub fn unrolled(expr: &ArrayExpr, args: &[Type]) -> Option<ArrayExpr> {
 /// True if points that are adjacent along an axis read one element, or adjacent elements of a row-major
 /// array.
 fn reads_adjacent(operand: &Operand, axis: u32) -> bool {
+    let step = |form: &Affine| form.axes().iter().find(|(a, _)| *a == axis).map_or(0, |&(_, c)| c);
     let along = |index: &Index| match &index.expr {
-        IndexExpr::Affine(form) => form.axes().iter().find(|(a, _)| *a == axis).map_or(Some(0), |&(_, c)| Some(c)),
-        _ => None,
+        IndexExpr::Affine(form) => Some(step(form)),
+        IndexExpr::FloorDiv(form, n) => (step(form) % n == 0).then(|| step(form) / n),
+        IndexExpr::Mod(form, n) => (step(form) % n == 0).then_some(0),
+        IndexExpr::Gather { .. } => None,
     };
     let Some((final_dim, others)) = operand.index.split_last() else { return true };
     others.iter().all(|index| along(index) == Some(0)) && matches!(along(final_dim), Some(0 | 1))
@@ -106,6 +109,16 @@ fn rows_share(expr: &ArrayExpr, axis: u32) -> bool {
     let others: Vec<u32> = others.map(|(number, _)| number).filter(|number| *number != axis).collect();
     let mut columns = expr.operands.iter().filter(|operand| moves(operand, axis));
     columns.any(|operand| others.iter().any(|&other| !moves(operand, other)))
+}
+
+/// The quotient of a form, rounded down, if it is affine: the divisor divides all coefficients.
+fn quotient(form: &Affine, divisor: i64) -> Option<Affine> {
+    let divides = |&(_, coefficient): &(u32, i64)| coefficient % divisor == 0;
+    if !form.offset.terms().is_empty() || !form.axes().iter().all(divides) {
+        return None;
+    }
+    let start = Affine::constant(form.offset.constant.div_euclid(divisor));
+    form.axes().iter().try_fold(start, |sum, &(axis, c)| sum.add_axis(axis, c / divisor))
 }
 
 struct Unrolling<'e> {
@@ -272,8 +285,18 @@ impl<'e> Unrolling<'e> {
     fn position(&self, position: &IndexExpr, point: &[i64]) -> Option<IndexExpr> {
         Some(match position {
             IndexExpr::Affine(form) => IndexExpr::Affine(self.form(form, point)?),
-            IndexExpr::FloorDiv(form, n) => IndexExpr::FloorDiv(self.form(form, point)?, *n),
-            IndexExpr::Mod(form, n) => IndexExpr::Mod(self.form(form, point)?, *n),
+            IndexExpr::FloorDiv(form, n) => {
+                let form = self.form(form, point)?;
+                quotient(&form, *n).map_or(IndexExpr::FloorDiv(form, *n), IndexExpr::Affine)
+            }
+            IndexExpr::Mod(form, n) => {
+                let form = self.form(form, point)?;
+                let rest = form.offset.constant.rem_euclid(*n);
+                match quotient(&form, *n) {
+                    Some(_) => IndexExpr::Affine(Affine::constant(rest)),
+                    None => IndexExpr::Mod(form, *n),
+                }
+            }
             IndexExpr::Gather { arg, index, offset } => {
                 let index = index.iter().map(|inner| self.position(inner, point)).collect::<Option<_>>()?;
                 IndexExpr::Gather { arg: *arg, index, offset: self.form(offset, point)? }

@@ -97,8 +97,8 @@ pub(crate) struct Moved {
 /// iterations of the loops write disjoint elements, and their numbers agree with `bands`. An iteration of a
 /// member touches no bytes that an earlier member touches in later iterations of the shared loop, unless both
 /// only read. If the bands are parallel, it touches such bytes of other memories than scratch memory in the
-/// same iteration only. Members that compute rows before a piece's own then write scratch memory only, and read
-/// no other memory that a member writes.
+/// same iteration only. Members that compute rows before a piece's own then write scratch memory only, and
+/// read no other memory that a member writes.
 pub(crate) unsafe fn run_bands(members: &[Member<'_>], bands: &Bands, threads: u32) -> Status {
     let number_of = bands.count.div_ceil(bands.each) as usize;
     let failed: Mutex<Option<Status>> = Mutex::new(None);

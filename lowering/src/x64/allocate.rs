@@ -29,7 +29,8 @@ pub enum Mode {
     Group(usize),
     /// For the last points of a row, fewer than lanes, under a mask.
     Masked,
-    /// For the n-th group of the last points of a row, each group under a mask of its own ([`tail`](super::rows::tail)).
+    /// For the n-th group of the last points of a row, each group under a mask of its own
+    /// ([`tail`](super::rows::tail)).
     Tail(usize),
     /// Once for several rows, one in each lane; stores are masked to the rows that exist.
     Rows,

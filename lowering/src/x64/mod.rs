@@ -12,7 +12,7 @@
 //!    a long innermost level into stages (`stages`, at the places that `cuts` finds), and reorders it where
 //!    that lowers register pressure (`depth_first`).
 //! 2. `nest` writes the loops, and `row_loop` the innermost one: rounds of several groups, some of them
-//!    interleaved (`together`), then masked groups for the remaining points. `pieces` decides how many
+//!    interleaved (`together`), then the remaining points under masks. `pieces` decides how many
 //!    points are computed at once, and `ahead` adds software prefetching. Rows whose elements are not
 //!    adjacent are copied to the frame in pieces and back, so that groups access contiguous elements only.
 //!    Complex elements are pairs of floats in memory, and two vectors in registers (`select/pairs`).

@@ -141,10 +141,10 @@ impl Writer<'_> {
         }
     }
 
-    /// Computes the points of the piece: rounds of whole groups, then masked groups. If groups are interleaved
-    /// to hide latencies, the last points are a round, too, with a mask for each group. A long piece also
-    /// begins with a masked group (loop peeling), after which the elements of one row are aligned: none of
-    /// its vectors then crosses a cache line.
+    /// Computes the points of the piece: rounds of whole groups, then masked groups. If groups are
+    /// interleaved to hide latencies, the last points are a round, too, with a mask for each group. A long
+    /// piece also begins with a masked group (loop peeling), after which the elements of one row are aligned:
+    /// none of its vectors then crosses a cache line.
     fn points(&mut self, inner: &Prepared, asks: &[Ask]) -> Result<(), KernelError> {
         let points = self.schedule.points() as i32;
         let (rest, masked, done) = (self.asm.label(), self.asm.label(), self.asm.label());

@@ -1,13 +1,10 @@
 //! `padded-copies`: copies arrays that a reduction reads many times beyond their ends.
 
+use super::operand_copy::{MANY_READS, OperandCopy, about, copy_of, extent, points};
 use crate::builtin::fusion::node::materialize::{dim_of, may_fail};
 use crate::prelude::*;
-use rewright_ir::expr::{
-    Affine, Axis, AxisKind, Body, BodyOp, BodyRef, Condition, Index, IndexExpr, Mode, Operand, Out, Source, SymExpr,
-    Test, Write, axes_along,
-};
-use rewright_ir::{ArrayExpr, Attr, Dim, Function, Name, Scalar};
-use std::sync::Arc;
+use rewright_ir::expr::{Affine, Axis, Condition, Index, IndexExpr, Mode, Operand, Source, SymExpr, Test, axes_along};
+use rewright_ir::{ArrayExpr, Dim, Function, Name, Scalar};
 
 /// Copies an operand of a reduction that is read with a boundary mode, such as the image of a padded
 /// convolution, into an array with a border (a *halo*). The reduction then reads the copy inside of its ends.
@@ -31,54 +28,16 @@ static PADDED_COPIES: RewriteDef = RewriteDef::root(
 .reach(1);
 register_rewrite!(PADDED_COPIES);
 
-/// The points for each element of a copy from which on it is made. A copy is a read and a write more.
-const MANY_READS: i64 = 8;
-
-/// The assumed value of a symbol.
-const USUAL_EXTENT: i64 = 64;
-
-/// A copy of an operand.
-pub struct PaddedCopy {
-    operand: usize,
-    /// The node that makes the copy. Its only argument is the operand's array.
-    expr: ArrayExpr,
-    /// How the reduction reads the copy.
-    index: Vec<Index>,
-}
-
 impl RootRewrite for PaddedCopies {
-    type Match = (Inst, Vec<PaddedCopy>);
+    type Match = (Inst, Vec<OperandCopy>);
 
     fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
-        let data = cx.func().inst(root);
-        let expr = data.attrs.expr().filter(|_| data.attrs.str("schedule").is_none()).ok_or(NoMatch::quiet())?;
-        let flat = expr.body.insts.iter().all(|inst| matches!(inst.op, BodyOp::Op(..)));
-        let reduces = expr.axes.iter().any(|axis| axis.kind == AxisKind::Reduce);
-        if !flat || !reduces || !expr.guard.is_empty() || expr.scan().is_some() {
-            return Err(NoMatch::quiet());
-        }
-        let copies = (0..expr.operands.len()).filter_map(|operand| copy(cx.func(), &data.args, expr, operand));
-        let copies: Vec<PaddedCopy> = copies.collect();
-        if copies.is_empty() { Err(NoMatch::quiet()) } else { Ok((root, copies)) }
+        let copies = OperandCopy::of_reduction(cx.func(), root, copy)?;
+        Ok((root, copies))
     }
 
     fn apply(&self, (root, copies): Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
-        let data = rw.func().inst(root).clone();
-        let Some(expr) = data.attrs.expr() else { return Err(RewriteError::new("it has no expression")) };
-        rw.set_point(Point::Before(root));
-        rw.set_loc(data.loc);
-        let (mut rest, mut args) = (ArrayExpr::clone(expr), data.args.to_vec());
-        for PaddedCopy { operand, expr, index } in copies {
-            let Source::Array(array) = rest.operands[operand].source else { continue };
-            let attrs = Attrs::new().with("expr", Attr::Expr(Arc::new(expr)));
-            let source = Source::Array(args.len() as u32);
-            args.push(rw.op_with("arrayexpr", vec![data.args[array as usize]], attrs)?);
-            rest.operands[operand] = Operand { source, index, ..rest.operands[operand].clone() };
-        }
-        rest.order_args(&mut args);
-        let node = rw.insert(data.op, args, data.attrs.clone().with("expr", Attr::Expr(Arc::new(rest))))?;
-        let results = rw.func().inst(node).results.clone();
-        rw.replace(root, &results)
+        OperandCopy::replace(root, copies, rw)
     }
 }
 
@@ -93,15 +52,12 @@ struct CopyDim {
 }
 
 /// The copy of an operand, if it is possible and worth it.
-fn copy(func: &Function, args: &[Value], expr: &ArrayExpr, number: usize) -> Option<PaddedCopy> {
+fn copy(func: &Function, args: &[Value], expr: &ArrayExpr, number: usize) -> Option<OperandCopy> {
     let operand = &expr.operands[number];
     let Source::Array(arg) = operand.source else { return None };
     let dims = func.ty(args[arg as usize]).dims();
-    // An operand that the body does not use is not read.
-    let value = BodyRef::Operand(number as u32);
-    let mut used = expr.body.insts.iter().flat_map(|inst| &inst.args).chain(&expr.body.yields);
     let is_moved = |index: &Index| matches!(index.mode, Mode::Pad(_) | Mode::Wrap | Mode::Clamp);
-    if !used.any(|used| *used == value) || !operand.index.iter().any(is_moved) {
+    if !operand.index.iter().any(is_moved) {
         return None;
     }
     // A position without axes needs no dim: it is the same in each element's address.
@@ -134,19 +90,9 @@ fn copy(func: &Function, args: &[Value], expr: &ArrayExpr, number: usize) -> Opt
     let uncertain = expr.axes.iter().filter(|axis| fails && !is_known(axis));
     let guard: Vec<Condition> = uncertain.map(has_points).collect::<Option<_>>()?;
     let fill = (!guard.is_empty()).then(|| Scalar::zero(operand.dtype));
-    let index = (0..axes.len() as u32).map(|axis| IndexExpr::Affine(Affine::axis(axis))).collect();
-    let made = ArrayExpr {
-        axes,
-        guard,
-        operands: vec![Operand { source: Source::Array(0), index: read, ..operand.clone() }],
-        body: Body { insts: Vec::new(), yields: vec![BodyRef::Operand(0)] },
-        reductions: Vec::new(),
-        finish: None,
-        outs: vec![Out { dtype: operand.dtype, dims: extents, index, fill, write: Write::Unique }],
-        locs: expr.locs.clone(),
-    };
+    let made = ArrayExpr { guard, ..copy_of(operand, read, (axes, extents), fill, expr) };
     let index = copied.into_iter().flatten().map(|copied| copied.read).collect();
-    Some(PaddedCopy { operand: number, expr: made, index })
+    Some(OperandCopy { operand: number, expr: made, index })
 }
 
 /// The dim of the copy for a position in a dim of the array: `Some(None)` if the position is the same at all
@@ -178,11 +124,6 @@ fn copy_dim(expr: &ArrayExpr, index: &Index, dim: Dim) -> Option<Option<CopyDim>
     }))
 }
 
-/// The extent of an axis.
-fn extent(axis: &Axis) -> Option<SymExpr> {
-    axis.hi.clone()?.plus_scaled(&axis.lo, -1)
-}
-
 /// The condition that an axis has points: `1 - extent <= 0`.
 fn has_points(axis: &Axis) -> Option<Condition> {
     let mut form = Affine::default();
@@ -195,14 +136,4 @@ fn symbols<'a>(copied: &'a [Option<CopyDim>], operand: &'a Operand) -> impl Iter
     let own = copied.iter().flatten().flat_map(|copied| [&copied.extent, &copied.low]);
     let fixed = operand.index.iter().filter_map(|index| index.expr.form()).map(|form| &form.offset);
     own.chain(fixed).flat_map(|sum| sum.terms().iter().map(|&(name, _)| name))
-}
-
-/// About how many points an expression has.
-fn points(expr: &ArrayExpr) -> Option<i64> {
-    expr.axes.iter().try_fold(1, |points: i64, axis| Some(points.saturating_mul(about(&extent(axis)?))))
-}
-
-/// About how long an extent is.
-fn about(extent: &SymExpr) -> i64 {
-    extent.eval(|_| Some(USUAL_EXTENT)).filter(|extent| *extent > 0).unwrap_or(USUAL_EXTENT)
 }

@@ -1,0 +1,108 @@
+//! `strided-copies`: copies arrays of which a window reads every second element, or every third one, and so
+//! on.
+
+use super::operand_copy::{MANY_READS, OperandCopy, copy_of, points};
+use crate::prelude::*;
+use rewright_ir::expr::{Affine, AxisKind, Index, IndexExpr, Mode, Source, SymExpr, axes_along};
+use rewright_ir::{ArrayExpr, Dim, Function, Scalar};
+
+/// Copies an operand of a window that moves by several elements of the last dim for each point of the last
+/// axis, such as the image of a convolution with a stride. In the copy, elements with the same remainder are
+/// next to each other: `x[c*q + r]` becomes `copy[r, q]`, so that adjacent points read adjacent elements.
+///
+/// A copy reads and writes each element once, so it is made where the window has [many](MANY_READS) points
+/// for each element. The window is [small](MOST_POINTS): without loops over it, remainders are constants.
+///
+/// It is exact. It needs constant extents, by which all positions are in bounds.
+pub struct StridedCopies;
+
+static STRIDED_COPIES: RewriteDef = RewriteDef::root(
+    "strided-copies",
+    "copies operands of which a window reads every n-th element, with those next to each other",
+    &StridedCopies,
+)
+.roots(&["arrayexpr"])
+.stage(Stage::BeforeLowering)
+.after(&["padded-copies"])
+.before(&["array-expr"])
+.reach(1);
+register_rewrite!(STRIDED_COPIES);
+
+/// The most points of a window for which lowering makes no loops.
+const MOST_POINTS: i64 = 64;
+
+impl RootRewrite for StridedCopies {
+    type Match = (Inst, Vec<OperandCopy>);
+
+    fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
+        let copies = OperandCopy::of_reduction(cx.func(), root, copy)?;
+        Ok((root, copies))
+    }
+
+    fn apply(&self, (root, copies): Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
+        OperandCopy::replace(root, copies, rw)
+    }
+}
+
+/// The copy of an operand, if it is possible and worth it.
+fn copy(func: &Function, args: &[Value], expr: &ArrayExpr, number: usize) -> Option<OperandCopy> {
+    let operand = &expr.operands[number];
+    let Source::Array(arg) = operand.source else { return None };
+    let dims = func.ty(args[arg as usize]).dims();
+    let extents: Vec<i64> = dims.iter().map(constant).collect::<Option<_>>()?;
+    let (last, &extent) = (operand.index.last()?, extents.last()?);
+    let IndexExpr::Affine(form) = &last.expr else { return None };
+    let parallel = expr.axes.iter().rposition(|axis| axis.kind == AxisKind::Parallel)? as u32;
+    let step = form.axes().iter().find(|(axis, _)| *axis == parallel)?.1.checked_abs().filter(|step| *step > 1)?;
+    let ranges: Vec<(i64, i64)> = expr
+        .axes
+        .iter()
+        .map(|axis| {
+            let (lo, hi) = (axis.lo.as_constant()?, axis.hi.as_ref()?.as_constant()?);
+            (lo < hi).then_some((lo, hi - 1))
+        })
+        .collect::<Option<_>>()?;
+    let of_reduce = expr.axes.iter().zip(&ranges).filter(|(axis, _)| axis.kind == AxisKind::Reduce);
+    let window = of_reduce.fold(1, |points: i64, (_, (lo, last))| points.saturating_mul(last - lo + 1));
+    let elements = extents.iter().copied().fold(1, i64::saturating_mul);
+    let are_inside = operand.index.iter().zip(&extents).all(|(index, extent)| is_inside(index, *extent, &ranges));
+    if window > MOST_POINTS || points(expr)? < elements.saturating_mul(MANY_READS) || !are_inside {
+        return None;
+    }
+    let rounds = (extent - 1) / step + 1;
+    let dim = |extent: i64| Some(Dim::Const(u64::try_from(extent).ok()?));
+    let mut copied: Vec<Dim> = dims[..dims.len() - 1].to_vec();
+    copied.extend([dim(step)?, dim(rounds)?]);
+    let axes = axes_along(&copied, |_| false);
+    let (remainder, quotient) = (axes.len() as u32 - 2, axes.len() as u32 - 1);
+    let proved = |expr: IndexExpr| Index { expr, mode: Mode::Proved };
+    let mut read: Vec<Index> = (0..remainder).map(|axis| proved(IndexExpr::Affine(Affine::axis(axis)))).collect();
+    let place = Affine::axis(remainder).add_axis(quotient, step)?;
+    // The last round may go beyond the end.
+    let mode = if extent % step == 0 { Mode::Proved } else { Mode::Pad(Scalar::zero(operand.dtype)) };
+    read.push(Index { expr: IndexExpr::Affine(place), mode });
+    let made = copy_of(operand, read, (axes, copied), None, expr);
+    let mut index = operand.index[..operand.index.len() - 1].to_vec();
+    index.push(proved(IndexExpr::Mod(form.clone(), step)));
+    index.push(proved(IndexExpr::FloorDiv(form.clone(), step)));
+    Some(OperandCopy { operand: number, expr: made, index })
+}
+
+fn constant(dim: &Dim) -> Option<i64> {
+    SymExpr::of_dim(*dim)?.as_constant().filter(|extent| *extent > 0)
+}
+
+/// True if a position is in bounds at all points, by the first and last index of each axis.
+fn is_inside(index: &Index, extent: i64, ranges: &[(i64, i64)]) -> bool {
+    let (IndexExpr::Affine(form), Mode::Proved) = (&index.expr, &index.mode) else { return false };
+    let ends = |[mut least, mut most]: [i64; 2], &(axis, c): &(u32, i64)| {
+        let (first, last) = ranges[axis as usize];
+        let (a, b) = (first.checked_mul(c)?, last.checked_mul(c)?);
+        least = least.checked_add(a.min(b))?;
+        most = most.checked_add(a.max(b))?;
+        Some([least, most])
+    };
+    let start = form.offset.as_constant().map(|offset| [offset; 2]);
+    let ends = start.and_then(|start| form.axes().iter().try_fold(start, ends));
+    ends.is_some_and(|[least, most]| least >= 0 && most < extent)
+}
