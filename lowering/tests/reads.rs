@@ -127,3 +127,36 @@ fn positions_from_arrays_of_every_integer_wrap_exactly() {
         }
     }
 }
+
+/// Each row of products begins with a rounded product, also if all rows have one point.
+#[test]
+fn rows_of_one_product_are_rounded_before_they_are_added() {
+    let element = |i: usize| Scalar::F64(0.1 + (i as f64).sin());
+    for (axes, x, w) in [
+        ("a: reduce 5, i: 70, b: reduce 1", "i, a", "a, b"),
+        ("a: reduce 5, i: 70, b: reduce 1", "a, i", "a, b"),
+        ("i: 70, a: reduce 5, b: reduce 1", "i, a", "a, b"),
+        ("a: reduce 5, b: reduce 1, i: 70", "i, a", "a, b"),
+        ("b: reduce 1, i: 70, a: reduce 5", "i, a", "a, b"),
+    ] {
+        let shape = |index: &str| if index == "i, a" { [70, 5] } else { [5, 70] };
+        let [rows, columns] = shape(x);
+        let text = format!(
+            "func @f(%x: f64[{rows}, {columns}], %w: f64[5, 1]) -> f64[70] {{\nentry:\n  %r = arrayexpr [{axes}] (x = \
+             %x[{x}], w = %w[{w}]) {{\n    yield x, w\n  }} reduce (dot f64, f64) finish (s, one) {{\n    yield s\n  }} : \
+             f64[70]\n  ret %r\n}}"
+        );
+        let module = parse_module(&text, "test").unwrap_or_else(|e| panic!("{}\n{text}", e.render(false)));
+        let (x, w) = (
+            Array::from_fn(DType::F64, &shape(x), element).unwrap(),
+            Array::from_fn(DType::F64, &[5, 1], element).unwrap(),
+        );
+        let args = vec![x.clone().into(), w.clone().into()];
+        let wanted = evaluate(&module, "f", args, Limits::default()).unwrap().results;
+        for backend in [Backend::Interp, Backend::Cranelift, Backend::Auto] {
+            let f = Executable::compile(&module, "f", Options { backend, ..Options::default() }).unwrap();
+            let found = f.call(&[Arg::Array(&x), Arg::Array(&w)]).unwrap();
+            assert_eq!(found.iter().next(), wanted.first(), "{backend:?}\n{text}");
+        }
+    }
+}

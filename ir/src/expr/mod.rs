@@ -38,6 +38,7 @@ mod order;
 mod prune;
 mod symbols;
 mod verify;
+mod window;
 
 pub use affine::{Affine, SymExpr};
 pub use axes::axes_along;

@@ -20,7 +20,7 @@ use super::wrap::{wrap, wrap_store};
 use super::wrap_reduction::{to_be_equal, wrap_reduction};
 use super::{Instead, LowerError, Remark};
 use crate::kernel::{KInst, KOp, Kernel};
-use crate::lower::program::rows_share;
+use crate::lower::program::has_shared_rows;
 use crate::lower::{lower, lower_in_order, lower_rolled};
 use crate::schedule::{Schedule, ScheduleError};
 use indexmap::IndexSet;
@@ -446,7 +446,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
                 let exits = data.results.iter().map(exit).collect();
                 let equal = to_be_equal(self.func, data);
                 let by_hand = data.attrs.str("schedule").is_some();
-                let rows_share = !by_hand && !self.planner.codegens.is_empty() && rows_share(&expr, &types);
+                let rows_share = !by_hand && !self.planner.codegens.is_empty() && has_shared_rows(&expr, &types);
                 StepKind::Kernel(Box::new(KernelStep {
                     launch,
                     exits,

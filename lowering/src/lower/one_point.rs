@@ -6,7 +6,7 @@
 //! becomes a sum of `[m, n]` along the first one.
 
 use super::along::along;
-use rewright_ir::expr::{Affine, Axis, AxisKind, Index, IndexExpr, Mode, Source};
+use rewright_ir::expr::{Affine, Axis, AxisKind, Combine, Index, IndexExpr, Mode, Monoid, Reduction, Source};
 use rewright_ir::{ArrayExpr, Dim, Type};
 
 /// The number of points along an axis, if it is constant.
@@ -49,13 +49,18 @@ fn kept(expr: &ArrayExpr) -> Option<Vec<u32>> {
     // The reduced axes of a row have no parallel axis after them. The last one of the other reduced axes has
     // one, and must keep it.
     let row = last(&|axis| !is_reduced(axis)).map_or(0, |axis| axis + 1);
-    let Some(at) = kept.iter().rposition(|&axis| is_reduced(axis) && axis < row) else { return Some(kept) };
-    let is_followed = kept[at..].iter().any(|&axis| !is_reduced(axis));
-    if !is_followed && !expr.any_order().all(|any| any) {
+    if let Some(at) = kept.iter().rposition(|&axis| is_reduced(axis) && axis < row)
+        && kept[at..].iter().all(|&axis| is_reduced(axis))
+        && !expr.any_order().all(|any| any)
+    {
         match kept.iter().rposition(|&axis| !is_reduced(axis)) {
             Some(parallel) => kept[parallel..=at].rotate_left(1),
             None => kept.insert(at + 1, row - 1),
         }
     }
-    Some(kept)
+    // Each row of products begins with a rounded product, unless rows are points.
+    let adds_products = |reduction: &Reduction| matches!(reduction.combine, Combine::Builtin(Monoid::Dot));
+    let has_rows = |axis: Option<u32>| axis.is_some_and(is_reduced);
+    let keeps_rows = has_rows(all().last()) == has_rows(kept.last().copied());
+    (keeps_rows || !expr.reductions.iter().any(adds_products)).then_some(kept)
 }

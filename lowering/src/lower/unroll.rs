@@ -18,10 +18,6 @@ use rewright_ir::ops::convert::CAST;
 use rewright_ir::{ArrayExpr, Attr, Attrs, DType, Dim, Loc, Name, Op, Scalar, Traits, Type};
 use smallvec::{SmallVec, smallvec};
 
-/// The most points of an unrolled reduction, and the most instructions and operands.
-const MOST_POINTS: i64 = 64;
-const MOST_INSTS: usize = 512;
-
 /// Accumulators as values of the body.
 #[derive(Clone)]
 struct Values {
@@ -48,12 +44,7 @@ pub fn unrolled(expr: &ArrayExpr, args: &[Type]) -> Option<ArrayExpr> {
     {
         return None;
     }
-    let mut points = 1i64;
-    for axis in expr.axes.iter().filter(|axis| axis.kind == AxisKind::Reduce) {
-        let extent = axis.hi.as_ref()?.as_constant()?.checked_sub(axis.lo.as_constant()?)?;
-        points = points.checked_mul(extent).filter(|&n| n > 0 && n <= MOST_POINTS)?;
-    }
-    let insts = 1 + expr.operands.len() + expr.body.insts.len();
+    expr.few_points()?;
     let names_reduced = |form: &Affine| form.axes().iter().any(|&(axis, _)| is_reduced(axis));
     // An instruction that may fail stays, even if its result is not used.
     let stays = |inst: &BodyInst| match &inst.op {
@@ -61,8 +52,7 @@ pub fn unrolled(expr: &ArrayExpr, args: &[Type]) -> Option<ArrayExpr> {
         BodyOp::Op(op, _) => op.traits.contains(Traits::PARTIAL),
     };
     let stays = |body: &Body| body.insts.iter().any(stays);
-    let fits = points as usize * insts <= MOST_INSTS
-        && !stays(&expr.body)
+    let fits = !stays(&expr.body)
         && !expr.finish.as_ref().is_some_and(stays)
         && !expr.guard.iter().any(|condition| names_reduced(&condition.form));
     // An operand that a point does not name is read, and its positions are tested.
@@ -77,7 +67,7 @@ pub fn unrolled(expr: &ArrayExpr, args: &[Type]) -> Option<ArrayExpr> {
         names(&expr.body, n) || (is_fixed && expr.finish.as_ref().is_some_and(|finish| names(finish, n)))
     };
     let is_whole = (0..).zip(&expr.operands).all(is_named);
-    let is_blocked = || expr.reductions.iter().any(adds_products) && rows_share(expr, last);
+    let is_blocked = || expr.reductions.iter().any(adds_products) && expr.rows_share(last);
     if !fits || !is_whole || !expr.operands.iter().all(|operand| reads_adjacent(operand, last)) || is_blocked() {
         return None;
     }
@@ -96,19 +86,6 @@ fn reads_adjacent(operand: &Operand, axis: u32) -> bool {
     };
     let Some((final_dim, others)) = operand.index.split_last() else { return true };
     others.iter().all(|index| along(index) == Some(0)) && matches!(along(final_dim), Some(0 | 1))
-}
-
-/// True if rows along an axis read the same elements, which differ along it: as the rows of a product of
-/// matrices read those of its right factor.
-fn rows_share(expr: &ArrayExpr, axis: u32) -> bool {
-    let moves = |operand: &Operand, axis: u32| {
-        let forms = operand.index.iter().filter_map(|index| index.expr.form());
-        forms.flat_map(Affine::axes).any(|&(moving, _)| moving == axis)
-    };
-    let others = (0..).zip(&expr.axes).filter(|(_, other)| other.kind == AxisKind::Parallel);
-    let others: Vec<u32> = others.map(|(number, _)| number).filter(|number| *number != axis).collect();
-    let mut columns = expr.operands.iter().filter(|operand| moves(operand, axis));
-    columns.any(|operand| others.iter().any(|&other| !moves(operand, other)))
 }
 
 /// The quotient of a form, rounded down, if it is affine: the divisor divides all coefficients.

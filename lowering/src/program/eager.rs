@@ -67,9 +67,9 @@ fn ordered(body: &[Stmt]) -> Option<Vec<Stmt>> {
         }
     }
     let mut loads: Vec<&Stmt> = body.iter().filter(|stmt| read(stmt).is_some()).collect();
-    // A position that the body computes is not known before.
-    let is_computed =
-        |from: &Location| from.at.iter().flat_map(|form| form.terms()).any(|(v, _)| depths.contains_key(v));
+    // A position that the body computes or loads is not known before.
+    let defined: FxHashSet<KValue> = body.iter().flat_map(Stmt::defined).collect();
+    let is_computed = |from: &Location| from.at.iter().flat_map(|form| form.terms()).any(|(v, _)| defined.contains(v));
     if loads.iter().filter_map(|stmt| read(stmt)).any(is_computed) {
         return None;
     }

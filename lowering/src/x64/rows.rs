@@ -22,6 +22,7 @@ pub const TAIL: Register = Register::K7;
 
 /// The mask of a group of the last points, if they are several groups.
 pub fn tail(group: usize) -> Register {
+    debug_assert!(group < 6, "K0 is no mask, and values need one");
     TAIL - group as u32
 }
 

@@ -50,23 +50,26 @@ fn is_scattered(expr: &ArrayExpr, operand: &Operand, args: &[Strided<'_>]) -> bo
 
 /// True if rows of results share elements, so that a loop program, which computes several rows at once, loads
 /// fewer: contractions whose reduce axes are outside of the last parallel axis, and windows without loops.
-pub fn rows_share(expr: &ArrayExpr, args: &[Type]) -> bool {
+pub fn has_shared_rows(expr: &ArrayExpr, args: &[Type]) -> bool {
     shared_axis(expr).is_some() || has_windows(expr) && unrolled(expr, args).is_some()
 }
 
 /// True if rows of results read the same elements at other points of the reduce axes, as those of a
-/// convolution do: a position is the sum of a parallel axis and a reduce axis.
+/// convolution do: positions are sums of a parallel axis and a reduce axis, that of the last axis, too. Windows
+/// of whole rows are kernels, for which several rows are one.
 fn has_windows(expr: &ArrayExpr) -> bool {
-    let Some((last, outer)) = expr.axes.split_last().filter(|_| expr.scan().is_none()) else { return false };
-    let is_window = |form: &Affine| {
-        let named = |kind: AxisKind| {
-            let of_kind = |axis: &u32| outer.get(*axis as usize).is_some_and(|axis| axis.kind == kind);
-            form.axes().iter().any(|(axis, _)| of_kind(axis))
-        };
-        named(AxisKind::Parallel) && named(AxisKind::Reduce)
+    let Some(last) = expr.axes.iter().rposition(|axis| axis.kind == AxisKind::Parallel) else { return false };
+    let kind = |axis: u32| expr.axes[axis as usize].kind;
+    // Whether the last axis, or another one, moves along a dim together with a reduce axis.
+    let moves = |operand: &Operand, is_last: bool| {
+        let mut forms = operand.index.iter().filter_map(|index| index.expr.form());
+        forms.any(|form| {
+            let is_wanted = |axis: u32| kind(axis) == AxisKind::Parallel && (axis as usize == last) == is_last;
+            form.axes().iter().any(|&(axis, _)| is_wanted(axis))
+                && form.axes().iter().any(|&(axis, _)| kind(axis) == AxisKind::Reduce)
+        })
     };
-    let mut forms = expr.operands.iter().flat_map(|operand| &operand.index).filter_map(|index| index.expr.form());
-    last.kind == AxisKind::Parallel && forms.any(is_window)
+    expr.scan().is_none() && expr.operands.iter().any(|operand| moves(operand, true) && moves(operand, false))
 }
 
 /// The innermost parallel axis along which results share the elements of an operand, which differ along the

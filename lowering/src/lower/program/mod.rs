@@ -21,7 +21,7 @@ mod write;
 
 pub use bind::{ProgramSpace, bind};
 use columns::AxisLoop;
-pub use contraction::{is_worth_a_program, rows_share};
+pub use contraction::{has_shared_rows, is_worth_a_program};
 use quotients::divisor;
 
 use super::NotLowered;

@@ -55,11 +55,26 @@ impl OperandCopy {
         rw.set_point(Point::Before(root));
         rw.set_loc(data.loc);
         let (mut rest, mut args) = (ArrayExpr::clone(expr), data.args.to_vec());
+        let mut made: Vec<(u32, ArrayExpr, u32)> = Vec::new();
         for OperandCopy { operand, expr, index } in copies {
             let Source::Array(array) = rest.operands[operand].source else { continue };
-            let attrs = Attrs::new().with("expr", Attr::Expr(Arc::new(expr)));
-            let source = Source::Array(args.len() as u32);
-            args.push(rw.op_with("arrayexpr", vec![data.args[array as usize]], attrs)?);
+            // Names of operands may differ.
+            let reads =
+                |other: &ArrayExpr| other.axes == expr.axes && other.operands[0].index == expr.operands[0].index;
+            let known = made.iter().find(|(of, other, _)| {
+                *of == array && reads(other) && (&other.outs, &other.guard) == (&expr.outs, &expr.guard)
+            });
+            let source = match known {
+                Some((.., number)) => *number,
+                None => {
+                    let number = args.len() as u32;
+                    made.push((array, expr.clone(), number));
+                    let attrs = Attrs::new().with("expr", Attr::Expr(Arc::new(expr)));
+                    args.push(rw.op_with("arrayexpr", vec![data.args[array as usize]], attrs)?);
+                    number
+                }
+            };
+            let source = Source::Array(source);
             rest.operands[operand] = Operand { source, index, ..rest.operands[operand].clone() };
         }
         rest.order_args(&mut args);

@@ -3,15 +3,18 @@
 
 use super::operand_copy::{MANY_READS, OperandCopy, copy_of, points};
 use crate::prelude::*;
-use rewright_ir::expr::{Affine, AxisKind, Index, IndexExpr, Mode, Source, SymExpr, axes_along};
-use rewright_ir::{ArrayExpr, Dim, Function, Scalar};
+use rewright_ir::expr::{
+    Affine, AxisKind, BodyInst, BodyOp, Index, IndexExpr, Mode, Operand, Source, SymExpr, axes_along,
+};
+use rewright_ir::{ArrayExpr, Dim, Function, Scalar, Traits};
 
 /// Copies an operand of a window that moves by several elements of the last dim for each point of the last
 /// axis, such as the image of a convolution with a stride. In the copy, elements with the same remainder are
 /// next to each other: `x[c*q + r]` becomes `copy[r, q]`, so that adjacent points read adjacent elements.
 ///
-/// A copy reads and writes each element once, so it is made where the window has [many](MANY_READS) points
-/// for each element. The window is [small](MOST_POINTS): without loops over it, remainders are constants.
+/// A copy is made where the node has [many](MANY_READS) points for each element of it, and where lowering
+/// [unrolls](ArrayExpr::few_points) the window: then remainders are constants. Rows that share elements, as
+/// those of several output channels, have loops that are blocked for registers instead.
 ///
 /// It is exact. It needs constant extents, by which all positions are in bounds.
 pub struct StridedCopies;
@@ -28,15 +31,18 @@ static STRIDED_COPIES: RewriteDef = RewriteDef::root(
 .reach(1);
 register_rewrite!(STRIDED_COPIES);
 
-/// The most points of a window for which lowering makes no loops.
-const MOST_POINTS: i64 = 64;
-
 impl RootRewrite for StridedCopies {
     type Match = (Inst, Vec<OperandCopy>);
 
     fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
         let copies = OperandCopy::of_reduction(cx.func(), root, copy)?;
-        Ok((root, copies))
+        let data = cx.func().inst(root);
+        let others = data.attrs.expr().filter(|expr| {
+            let mut others = (0..).zip(&expr.operands);
+            others
+                .all(|(number, operand)| copies.iter().any(|copy| copy.operand == number) || is_adjacent(expr, operand))
+        });
+        if others.is_some() { Ok((root, copies)) } else { Err(NoMatch::quiet()) }
     }
 
     fn apply(&self, (root, copies): Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
@@ -52,8 +58,17 @@ fn copy(func: &Function, args: &[Value], expr: &ArrayExpr, number: usize) -> Opt
     let extents: Vec<i64> = dims.iter().map(constant).collect::<Option<_>>()?;
     let (last, &extent) = (operand.index.last()?, extents.last()?);
     let IndexExpr::Affine(form) = &last.expr else { return None };
-    let parallel = expr.axes.iter().rposition(|axis| axis.kind == AxisKind::Parallel)? as u32;
-    let step = form.axes().iter().find(|(axis, _)| *axis == parallel)?.1.checked_abs().filter(|step| *step > 1)?;
+    let parallel = last_parallel(expr)?;
+    let step = Some(step_of(form, parallel)).filter(|step| *step > 1 && *step < extent)?;
+    let has_window = form.axes().iter().any(|&(axis, _)| expr.axes[axis as usize].kind == AxisKind::Reduce);
+    let is_partial = |inst: &BodyInst| !matches!(&inst.op, BodyOp::Op(op, _) if !op.traits.contains(Traits::PARTIAL));
+    let is_unrolled = expr.few_points().is_some()
+        && !expr.rows_share(parallel)
+        && !expr.body.insts.iter().any(is_partial)
+        && expr.outs.iter().all(|out| out.fill.is_none());
+    if !has_window || !is_unrolled {
+        return None;
+    }
     let ranges: Vec<(i64, i64)> = expr
         .axes
         .iter()
@@ -62,14 +77,12 @@ fn copy(func: &Function, args: &[Value], expr: &ArrayExpr, number: usize) -> Opt
             (lo < hi).then_some((lo, hi - 1))
         })
         .collect::<Option<_>>()?;
-    let of_reduce = expr.axes.iter().zip(&ranges).filter(|(axis, _)| axis.kind == AxisKind::Reduce);
-    let window = of_reduce.fold(1, |points: i64, (_, (lo, last))| points.saturating_mul(last - lo + 1));
-    let elements = extents.iter().copied().fold(1, i64::saturating_mul);
+    let rounds = (extent - 1) / step + 1;
+    let elements = extents.iter().rev().skip(1).copied().chain([step, rounds]).fold(1, i64::saturating_mul);
     let are_inside = operand.index.iter().zip(&extents).all(|(index, extent)| is_inside(index, *extent, &ranges));
-    if window > MOST_POINTS || points(expr)? < elements.saturating_mul(MANY_READS) || !are_inside {
+    if points(expr)? < elements.saturating_mul(MANY_READS) || !are_inside {
         return None;
     }
-    let rounds = (extent - 1) / step + 1;
     let dim = |extent: i64| Some(Dim::Const(u64::try_from(extent).ok()?));
     let mut copied: Vec<Dim> = dims[..dims.len() - 1].to_vec();
     copied.extend([dim(step)?, dim(rounds)?]);
@@ -86,6 +99,26 @@ fn copy(func: &Function, args: &[Value], expr: &ArrayExpr, number: usize) -> Opt
     index.push(proved(IndexExpr::Mod(form.clone(), step)));
     index.push(proved(IndexExpr::FloorDiv(form.clone(), step)));
     Some(OperandCopy { operand: number, expr: made, index })
+}
+
+fn last_parallel(expr: &ArrayExpr) -> Option<u32> {
+    Some(expr.axes.iter().rposition(|axis| axis.kind == AxisKind::Parallel)? as u32)
+}
+
+/// The distance of positions at adjacent points of an axis.
+fn step_of(form: &Affine, axis: u32) -> i64 {
+    form.axes().iter().find(|(own, _)| *own == axis).map_or(0, |&(_, step)| step)
+}
+
+/// True if adjacent points of the last parallel axis read one element, or adjacent elements.
+fn is_adjacent(expr: &ArrayExpr, operand: &Operand) -> bool {
+    let Some(axis) = last_parallel(expr) else { return false };
+    let step = |index: &Index| match &index.expr {
+        IndexExpr::Affine(form) => Some(step_of(form, axis)),
+        _ => None,
+    };
+    let Some((last, others)) = operand.index.split_last() else { return true };
+    others.iter().all(|index| step(index) == Some(0)) && matches!(step(last), Some(0 | 1))
 }
 
 fn constant(dim: &Dim) -> Option<i64> {
