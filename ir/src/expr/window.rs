@@ -7,8 +7,8 @@ const MOST_POINTS: i64 = 64;
 const MOST_INSTS: i64 = 512;
 
 impl ArrayExpr {
-    /// The number of points of the reduce axes, if it is constant, and if the straight-line code of all points
-    /// is short.
+    /// The number of points of the reduce axes, if it is constant, and if the straight-line code of all
+    /// points is short.
     pub fn few_points(&self) -> Option<i64> {
         let mut points = 1i64;
         for axis in self.axes.iter().filter(|axis| axis.kind == AxisKind::Reduce) {

@@ -55,8 +55,8 @@ pub fn has_shared_rows(expr: &ArrayExpr, args: &[Type]) -> bool {
 }
 
 /// True if rows of results read the same elements at other points of the reduce axes, as those of a
-/// convolution do: positions are sums of a parallel axis and a reduce axis, that of the last axis, too. Windows
-/// of whole rows are kernels, for which several rows are one.
+/// convolution do: positions are sums of a parallel axis and a reduce axis, that of the last axis, too.
+/// Windows of whole rows are kernels, for which several rows are one.
 fn has_windows(expr: &ArrayExpr) -> bool {
     let Some(last) = expr.axes.iter().rposition(|axis| axis.kind == AxisKind::Parallel) else { return false };
     let kind = |axis: u32| expr.axes[axis as usize].kind;
