@@ -122,9 +122,9 @@ fn built_in_rewrites_name_at_most_two_others_in_their_constraints() {
 const ORDER: &str = "\
     extents, dead-branches, components, inline, fold, canonicalize, block-args, \
     jump-threading, merge-blocks, node-extents, operand-casts, cse, gvn, licm, dce, reduce-views, \
-    strength-reduction, flat-positions, reads-in-bounds, padded-copies, strided-copies, repeated-values, \
-    sink, array-expr, reduce-fusion, scan-fusion, reduce-finish, scalar-finish, reduce-siblings, expr-siblings, \
-    node-results";
+    strength-reduction, flat-positions, reads-in-bounds, padded-copies, repeated-values, sink, \
+    strided-copies, array-expr, reduce-fusion, scan-fusion, reduce-finish, scalar-finish, \
+    reduce-siblings, expr-siblings, node-results";
 
 #[test]
 fn the_order_of_the_default_pipeline() {
