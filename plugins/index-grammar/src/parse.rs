@@ -350,10 +350,12 @@ impl<'a> Parser<'a> {
 
     /// True before `(i in` or `(i, j in`.
     pub(crate) fn at_range(&mut self) -> bool {
-        if !self.is("(") {
-            return false;
-        }
-        let mut n = 1;
+        self.is("(") && self.is_range_ahead(0)
+    }
+
+    /// True if the bracket some tokens ahead is that of a range.
+    pub(crate) fn is_range_ahead(&self, bracket: usize) -> bool {
+        let mut n = bracket + 1;
         loop {
             let (name, next) = (self.ahead(n), self.ahead(n + 1));
             if name.kind != Kind::Name {

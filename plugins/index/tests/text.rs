@@ -11,7 +11,7 @@ fn number(name: &str, default: u64) -> u64 {
 }
 
 /// Programs with every part of the grammar.
-const TEXTS: [&str; 48] = [
+const TEXTS: [&str; 49] = [
     "C[i, k] := A[i, j] * B[j, k]",
     "set one_based, threads=2\nset origin K[-2], strict\nC[i] := Q[i+j]*K[j] origin",
     "(max) X[i] := abs2(T[j,i,d]) init=0",
@@ -34,6 +34,7 @@ const TEXTS: [&str; 48] = [
     "C[i,j] := A[clamp(2i), pad(j-1,2)] + A[pad(i), pad(j,1,2)] (i, j in 0..=3)",
     "C[i] := A[J[k]+i, 2K[j]-1]",
     "N[i,j] := A[i]/j (j in axes(K,1)) (i in 0:n)",
+    "y[i] := sum[m] (i in 0..3) strict",
     "lse[j] := log <| exp(m[i,j])",
     "n[_] := A[i]^3 |> (_)^(1/3)",
     "y[i] := x[i,k] |> atan2(_, B[i,$j])",

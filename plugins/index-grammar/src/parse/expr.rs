@@ -244,14 +244,14 @@ impl Parser<'_> {
         Ok(Some(boxed(ExprKind::Reduce(word, indices, Box::new(body)), self.since(name.loc))))
     }
 
-    /// Whether `(` follows the bracket ahead.
+    /// Whether `(` follows the bracket ahead, and is not that of a range.
     fn has_call_after_bracket(&self) -> bool {
         let mut open = 0usize;
-        for token in &self.tokens[self.at..] {
+        for (n, token) in self.tokens[self.at..].iter().enumerate() {
             match token.kind {
                 Kind::Sign("[" | "(" | "{") => {
                     if open == 0 && token.kind == Kind::Sign("(") {
-                        return true;
+                        return !self.is_range_ahead(n);
                     }
                     open += 1;
                 }
