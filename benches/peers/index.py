@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Statements of index notation beside NumPy, opt_einsum, JAX and Numba: the same arrays, in turns.
+"""Statements of index notation beside NumPy, opt_einsum, JAX, Numba and PyTorch: the same arrays, in turns.
 
 Processes and rounds are those of `arrays.py`: results are compared before they are timed. See README.md.
 """
 
 import contextlib
+import importlib.util
 import json
 import sys
 import tempfile
@@ -16,7 +17,13 @@ import common
 from arrays import FILES, OURS, System
 from common import best_ratio, shown, shown_ratio
 
-PEERS = {"NumPy": "index_numpy", "opt_einsum": "index_opt_einsum", "JAX": "index_jax", "Numba": "index_numba"}
+PEERS = {
+    "NumPy": "index_numpy",
+    "opt_einsum": "index_opt_einsum",
+    "JAX": "index_jax",
+    "Numba": "index_numba",
+    "PyTorch": "index_torch",
+}
 
 
 class Bench:
@@ -66,7 +73,7 @@ def measured(bench, program):
 
 
 def markdown(data):
-    head = [OURS, *PEERS]
+    head = [OURS, *(name for name in PEERS if any(name in row["times"] for row in data["rows"]))]
     lines = [f"| | {' | '.join(head)} | best peer to Rewright |", "|---" * (len(head) + 2) + "|"]
     for row in data["rows"]:
         cells = [shown(row["times"][name]) if name in row["times"] else "" for name in head]
@@ -89,6 +96,8 @@ def options():
 def main():
     args = options()
     common.enter(args, __file__)
+    if importlib.util.find_spec("torch") is None:
+        args.peers = [name for name in args.peers if name != "PyTorch"]
     import index_cases
 
     if args.threads == 1:
