@@ -19,6 +19,9 @@ use rewright::Loc;
 use rewright::expr::Monoid;
 use rewright_index_grammar::free::Indices;
 
+/// The most dims of an array, as in the text of the IR.
+const MOST_DIMS: usize = 64;
+
 /// The statement with resolved names.
 pub(crate) fn resolve(statement: &Statement, options: &Options) -> Parsed<Nest> {
     let mut options = options.clone();
@@ -436,13 +439,17 @@ impl Resolver<'_> {
         let base = self.options.base();
         let number = match dim.kind {
             ExprKind::Number(rewright::Literal::Int(n)) => {
-                i64::try_from(n).ok().and_then(|n| usize::try_from(n - base).ok())
+                let n = i64::try_from(n).ok().and_then(|n| n.checked_sub(base));
+                n.and_then(|n| usize::try_from(n).ok()).filter(|dim| *dim < MOST_DIMS)
             }
             _ => None,
         };
         match number {
             Some(dim) => Ok((name.clone(), dim)),
-            None => error("the number of a dim is expected here", dim.loc, &format!("the first dim is {base}")),
+            None => {
+                let help = format!("the first dim is {base}, and arrays have up to {MOST_DIMS} dims");
+                error("the number of a dim is expected here", dim.loc, &help)
+            }
         }
     }
 }

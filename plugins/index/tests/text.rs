@@ -212,3 +212,15 @@ fn mutated_texts_are_programs_or_errors() {
     println!("{count} texts, {trees} trees, {programs} programs, {functions} functions");
     assert!(trees * 50 > count && functions * 200 > count, "{trees} trees and {functions} functions of {count}");
 }
+
+#[test]
+fn numbers_of_dims_are_bounded() {
+    for text in [
+        "y[i] := A[i] (i in axes(A, 64))",
+        "s := A[i] * size(A, 9_000_000_000_000_000_000)",
+        "s := size(A, 99999999999)",
+    ] {
+        let error = Statements::parse(text).err().unwrap_or_else(|| panic!("{text}"));
+        assert!(error.to_string().contains("up to 64 dims"), "{error}");
+    }
+}
