@@ -65,7 +65,7 @@ pub use style::Unread;
 pub use text::{
     parse_attr, parse_function, parse_module, parse_type, parse_unverified, print_function, print_inst, print_module,
 };
-pub use types::{Dim, Signature, Type, broadcast_dims};
+pub use types::{Dim, MAX_RANK, Signature, Type, broadcast_dims};
 pub use value::{Array, Component, Components, Datum, Element, Elements, Style, StyleDef, Styled, StyledLayout, View};
 pub use verify::{VerifyError, VerifyErrors, unbound_symbol, verify_function, verify_module};
 

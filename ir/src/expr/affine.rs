@@ -120,6 +120,33 @@ impl Affine {
             sum.checked_add(c.checked_mul(*point.get(axis as usize)?)?)
         })
     }
+    /// The form with a form in place of each axis. `None` if one is missing, or on overflow.
+    pub fn along(&self, axes: &[Affine]) -> Option<Affine> {
+        let start = Affine { axes: SmallVec::new(), offset: self.offset.clone() };
+        self.axes.iter().try_fold(start, |sum, &(axis, factor)| {
+            let form = axes.get(axis as usize)?;
+            let scaled = form.axes.iter().try_fold(sum, |sum, &(own, c)| sum.add_axis(own, c.checked_mul(factor)?))?;
+            Some(Affine { offset: scaled.offset.plus_scaled(&form.offset, factor)?, axes: scaled.axes })
+        })
+    }
+    /// The coefficient of an axis, 0 if there is no such term.
+    pub fn coefficient(&self, axis: u32) -> i64 {
+        self.axes.iter().find(|(own, _)| *own == axis).map_or(0, |&(_, coefficient)| coefficient)
+    }
+    /// The least and the greatest value, from the least and the greatest index of each axis. `None` if an
+    /// axis or a symbol is missing, or on overflow.
+    pub fn extremes(
+        &self,
+        indices: impl Fn(u32) -> Option<(i64, i64)>,
+        bind: impl Fn(Name) -> Option<i64>,
+    ) -> Option<(i128, i128)> {
+        let offset = i128::from(self.offset.eval(bind)?);
+        self.axes.iter().try_fold((offset, offset), |(least, most), &(axis, c)| {
+            let (first, last) = indices(axis)?;
+            let [a, b] = [first, last].map(|index| i128::from(index) * i128::from(c));
+            Some((least.checked_add(a.min(b))?, most.checked_add(a.max(b))?))
+        })
+    }
 }
 
 /// The serialized form of a [`SymExpr`]; terms may come in any order.

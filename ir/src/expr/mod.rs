@@ -48,6 +48,7 @@ pub(crate) use eval::evaluate;
 pub use order::{Fold, Order};
 pub use prune::prune;
 pub use verify::{MAX_NESTING, Problem, extent_sources, verify};
+pub use window::FEW_POINTS;
 
 use crate::dtype::DType;
 use crate::loc::Loc;

@@ -1,35 +1,95 @@
-//! Reductions of few points, which are computed without loops, such as windows of a convolution.
+//! Reductions of few points, such as windows of a convolution: they are computed without loops.
+//!
+//! Lowering asks here, and so do the rewrites that bring reductions to this form.
 
-use super::{Affine, ArrayExpr, AxisKind, Operand};
+use super::{Affine, ArrayExpr, AxisKind, Body, BodyInst, BodyOp, BodyRef, Combine, Index, IndexExpr, Init};
+use super::{Monoid, Operand, Reduction};
+use crate::op::Traits;
 
-/// The most points of such a reduction, and the most instructions and operands of all points.
-const MOST_POINTS: i64 = 64;
+/// The most points of a reduction without loops.
+pub const FEW_POINTS: i64 = 64;
+
+/// The most instructions and operands of all its points.
 const MOST_INSTS: i64 = 512;
 
 impl ArrayExpr {
-    /// The number of points of the reduce axes, if it is constant, and if the straight-line code of all
-    /// points is short.
-    pub fn few_points(&self) -> Option<i64> {
-        let mut points = 1i64;
-        for axis in self.axes.iter().filter(|axis| axis.kind == AxisKind::Reduce) {
-            let extent = axis.hi.as_ref()?.as_constant()?.checked_sub(axis.lo.as_constant()?)?;
-            points = points.checked_mul(extent).filter(|&n| n > 0 && n <= MOST_POINTS)?;
-        }
-        let insts = 1 + self.operands.len() + self.body.insts.len();
-        (points.saturating_mul(insts as i64) <= MOST_INSTS).then_some(points)
+    /// True if the reductions are computed without loops: they have few points, known at compilation, and
+    /// adjacent points of the last parallel axis read adjacent elements. Sums of products whose rows share
+    /// elements have loops, which are blocked for registers.
+    pub fn is_unrolled(&self) -> bool {
+        let Some(last) = self.last_parallel() else { return false };
+        let is_reduced = |axis: u32| self.axes.get(axis as usize).is_some_and(|a| a.kind == AxisKind::Reduce);
+        let names_reduced = |form: &Affine| form.axes().iter().any(|&(axis, _)| is_reduced(axis));
+        // An instruction that may fail stays, even if its result is not used.
+        let stays = |inst: &BodyInst| match &inst.op {
+            BodyOp::Nested(_) => true,
+            BodyOp::Op(op, _) => op.traits.contains(Traits::PARTIAL),
+        };
+        let stays = |body: &Body| body.insts.iter().any(stays);
+        // An operand that a point does not name is read, and its positions are tested.
+        let names = |body: &Body, n: u32| {
+            let mut values = body.insts.iter().flat_map(|inst| &inst.args).chain(&body.yields);
+            values.any(|value| *value == BodyRef::Operand(n))
+        };
+        let is_named = |(n, operand): (u32, &Operand)| {
+            let forms = operand.index.iter().filter_map(|index| index.expr.form());
+            let is_fixed =
+                operand.index.iter().all(|index| index.expr.form().is_some()) && !forms.clone().any(names_reduced);
+            names(&self.body, n) || (is_fixed && self.finish.as_ref().is_some_and(|finish| names(finish, n)))
+        };
+        let is_blocked =
+            |reduction: &Reduction| matches!(reduction.combine, Combine::Builtin(Monoid::Dot)) && self.rows_share(last);
+        !self.reductions.is_empty()
+            && self.scan().is_none()
+            && !self.reductions.iter().any(|reduction| matches!(reduction.init, Init::Existing(_)))
+            && self.outs.iter().all(|out| out.fill.is_none())
+            && self.has_few_points()
+            && !stays(&self.body)
+            && !self.finish.as_ref().is_some_and(stays)
+            && !self.guard.iter().any(|condition| names_reduced(&condition.form))
+            && (0..).zip(&self.operands).all(is_named)
+            && self.operands.iter().all(|operand| operand.reads_adjacent(last))
+            && !self.reductions.iter().any(is_blocked)
+    }
+
+    /// True if the reduce axes have few points, known at compilation, and so do their instructions.
+    fn has_few_points(&self) -> bool {
+        let of_reduce = self.axes.iter().filter(|axis| axis.kind == AxisKind::Reduce);
+        let mut extents = of_reduce.map(|axis| axis.hi.as_ref()?.as_constant()?.checked_sub(axis.lo.as_constant()?));
+        let points = extents.try_fold(1, |points: i64, extent| points.checked_mul(extent.filter(|&n| n > 0)?));
+        let insts = 1 + self.operands.len() as i64 + self.body.insts.len() as i64;
+        points.is_some_and(|points| points <= FEW_POINTS && points * insts <= MOST_INSTS)
+    }
+
+    /// The last parallel axis.
+    pub fn last_parallel(&self) -> Option<u32> {
+        self.axes.iter().rposition(|axis| axis.kind == AxisKind::Parallel).map(|axis| axis as u32)
     }
 
     /// True if rows along an axis read the same elements, which differ along it: as the rows of a product of
     /// matrices read those of its right factor.
     pub fn rows_share(&self, axis: u32) -> bool {
         let moves = |operand: &Operand, axis: u32| {
-            let forms = operand.index.iter().filter_map(|index| index.expr.form());
-            forms.flat_map(Affine::axes).any(|&(moving, _)| moving == axis)
+            let mut forms = operand.index.iter().filter_map(|index| index.expr.form());
+            forms.any(|form| form.coefficient(axis) != 0)
         };
-        let others = (0..).zip(&self.axes).filter(|(number, _)| *number != axis);
-        let others: Vec<u32> =
-            others.filter(|(_, other)| other.kind == AxisKind::Parallel).map(|(number, _)| number).collect();
+        let is_row = |(number, own): &(u32, &super::Axis)| *number != axis && own.kind == AxisKind::Parallel;
         let mut columns = self.operands.iter().filter(|operand| moves(operand, axis));
-        columns.any(|operand| others.iter().any(|&other| !moves(operand, other)))
+        columns.any(|operand| (0..).zip(&self.axes).filter(is_row).any(|(row, _)| !moves(operand, row)))
+    }
+}
+
+impl Operand {
+    /// True if points that are adjacent along an axis read one element, or adjacent elements of a row-major
+    /// array.
+    fn reads_adjacent(&self, axis: u32) -> bool {
+        let along = |index: &Index| match &index.expr {
+            IndexExpr::Affine(form) => Some(form.coefficient(axis)),
+            IndexExpr::FloorDiv(form, n) => (form.coefficient(axis) % n == 0).then(|| form.coefficient(axis) / n),
+            IndexExpr::Mod(form, n) => (form.coefficient(axis) % n == 0).then_some(0),
+            IndexExpr::Gather { .. } => None,
+        };
+        let Some((last, others)) = self.index.split_last() else { return true };
+        others.iter().all(|index| along(index) == Some(0)) && matches!(along(last), Some(0 | 1))
     }
 }

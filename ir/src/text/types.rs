@@ -8,11 +8,8 @@ use crate::loc::Loc;
 use crate::name::Name;
 use crate::registry::{Registry, registry};
 use crate::style::canonical;
-use crate::types::{Dim, Type};
+use crate::types::{Dim, MAX_RANK, Type};
 use crate::value::Style;
-
-/// The largest rank of a type.
-const MAX_RANK: usize = 64;
 
 impl<'a> Parser<'a> {
     /// `f64`.

@@ -1,21 +1,18 @@
-//! Unrolling of small reductions: an expression whose reduce axes have few points, known at compilation,
+//! Unrolling of small reductions: an expression [whose reduce axes have few points](ArrayExpr::is_unrolled)
 //! becomes one without reduce axes. Its body computes the reduction tree, so lanes of vectors are points of
 //! the last parallel axis (outer-loop vectorization): the form of convolutions and stencils with weights.
 //!
 //! The tree is that of [`Fold`], which combines values of the body here instead of numbers. The body is in
 //! depth first order, so few values are live at once.
-//!
-//! A sum of products (`dot`) is unrolled if rows of the result share no elements. If they do, as in a product
-//! of matrices, its loops are blocked for registers instead.
 
 use super::monoid::op_of;
 use rewright_ir::expr::{
-    Affine, AxisKind, Body, BodyInst, BodyOp, BodyRef, Combine, Fold, Index, IndexExpr, Init, Mode, Monoid, Operand,
+    Affine, AxisKind, Body, BodyInst, BodyOp, BodyRef, Combine, Fold, Index, IndexExpr, Mode, Monoid, Operand,
     Reduction, Source,
 };
 use rewright_ir::ops::arithmetic::{ADD, FMA, MUL};
 use rewright_ir::ops::convert::CAST;
-use rewright_ir::{ArrayExpr, Attr, Attrs, DType, Dim, Loc, Name, Op, Scalar, Traits, Type};
+use rewright_ir::{ArrayExpr, Attr, Attrs, DType, Dim, Loc, Name, Op, Scalar, Type};
 use smallvec::{SmallVec, smallvec};
 
 /// Accumulators as values of the body.
@@ -32,60 +29,10 @@ impl Values {
     }
 }
 
-/// The expression without its reduce axes, if unrolling is possible and lanes read adjacent elements.
+/// The expression without its reduce axes, if it [is unrolled](ArrayExpr::is_unrolled).
 pub fn unrolled(expr: &ArrayExpr, args: &[Type]) -> Option<ArrayExpr> {
-    let is_reduced = |axis: u32| expr.axes.get(axis as usize).is_some_and(|a| a.kind == AxisKind::Reduce);
-    let last = expr.axes.iter().rposition(|axis| axis.kind == AxisKind::Parallel)? as u32;
-    let from_existing = expr.reductions.iter().any(|reduction| matches!(reduction.init, Init::Existing(_)));
-    if expr.reductions.is_empty()
-        || expr.scan().is_some()
-        || from_existing
-        || expr.outs.iter().any(|out| out.fill.is_some())
-    {
-        return None;
-    }
-    expr.few_points()?;
-    let names_reduced = |form: &Affine| form.axes().iter().any(|&(axis, _)| is_reduced(axis));
-    // An instruction that may fail stays, even if its result is not used.
-    let stays = |inst: &BodyInst| match &inst.op {
-        BodyOp::Nested(_) => true,
-        BodyOp::Op(op, _) => op.traits.contains(Traits::PARTIAL),
-    };
-    let stays = |body: &Body| body.insts.iter().any(stays);
-    let fits = !stays(&expr.body)
-        && !expr.finish.as_ref().is_some_and(stays)
-        && !expr.guard.iter().any(|condition| names_reduced(&condition.form));
-    // An operand that a point does not name is read, and its positions are tested.
-    let names = |body: &Body, n: u32| {
-        let mut values = body.insts.iter().flat_map(|inst| &inst.args).chain(&body.yields);
-        values.any(|value| *value == BodyRef::Operand(n))
-    };
-    let is_named = |(n, operand): (u32, &Operand)| {
-        let forms = operand.index.iter().filter_map(|index| index.expr.form());
-        let is_fixed =
-            operand.index.iter().all(|index| index.expr.form().is_some()) && !forms.clone().any(names_reduced);
-        names(&expr.body, n) || (is_fixed && expr.finish.as_ref().is_some_and(|finish| names(finish, n)))
-    };
-    let is_whole = (0..).zip(&expr.operands).all(is_named);
-    let is_blocked = || expr.reductions.iter().any(adds_products) && expr.rows_share(last);
-    if !fits || !is_whole || !expr.operands.iter().all(|operand| reads_adjacent(operand, last)) || is_blocked() {
-        return None;
-    }
+    expr.is_unrolled().then_some(())?;
     Unrolling::new(expr, args)?.finish()
-}
-
-/// True if points that are adjacent along an axis read one element, or adjacent elements of a row-major
-/// array.
-fn reads_adjacent(operand: &Operand, axis: u32) -> bool {
-    let step = |form: &Affine| form.axes().iter().find(|(a, _)| *a == axis).map_or(0, |&(_, c)| c);
-    let along = |index: &Index| match &index.expr {
-        IndexExpr::Affine(form) => Some(step(form)),
-        IndexExpr::FloorDiv(form, n) => (step(form) % n == 0).then(|| step(form) / n),
-        IndexExpr::Mod(form, n) => (step(form) % n == 0).then_some(0),
-        IndexExpr::Gather { .. } => None,
-    };
-    let Some((final_dim, others)) = operand.index.split_last() else { return true };
-    others.iter().all(|index| along(index) == Some(0)) && matches!(along(final_dim), Some(0 | 1))
 }
 
 /// The quotient of a form, rounded down, if it is affine: the divisor divides all coefficients.

@@ -49,6 +49,42 @@ fn more_values_than_registers() {
     }
 }
 
+/// A chain of dependent instructions, so that several groups are interleaved, with this many masks alive.
+fn chain(dtype: DType, small: DType, masks: usize) -> Kernel {
+    let mut k = KernelBuilder::new(1);
+    let [a, b, out] = [(dtype, false), (small, false), (dtype, true)].map(|(own, w)| buffer(&mut k, own, w));
+    let (x, y) = (k.load(a, Part::Re), k.load(b, Part::Re));
+    let y = if small == dtype { y } else { k.convert(y, dtype) };
+    let limits: Vec<KValue> = (0..masks).map(|n| k.constant(Scalar::F64(n as f64 * 1.5).cast(dtype))).collect();
+    let conditions: Vec<KValue> = limits.iter().map(|&limit| k.compare(Compare::Lt, y, limit)).collect();
+    let sum = (0..14).fold(x, |sum, n| k.binary(if n % 2 == 0 { Binary::Add } else { Binary::Mul }, sum, y));
+    let chosen = conditions.iter().zip(&limits).fold(sum, |sum, (&mask, &limit)| k.select(mask, limit, sum));
+    k.store(out, Part::Re, chosen);
+    k.finish()
+}
+
+#[test]
+fn the_last_points_of_interleaved_groups_are_masked() {
+    for (dtype, small) in [(DType::F64, DType::F64), (DType::F32, DType::F32), (DType::F64, DType::U8)] {
+        for masks in [0, 2, 6] {
+            let kernel = chain(dtype, small, masks);
+            let mut random = Random::new(5);
+            // Guarded memory is right before the first element, or right after the last one.
+            let calls = (1..=100).flat_map(|n| [false, true].map(|at_end| (n, at_end))).map(|(n, at_end)| {
+                let layout = |b: usize| Layout { at_end, ..Layout::dense(&kernel, b, &[n]) };
+                Call { extents: vec![n], layouts: [0, 1, 2].map(layout).into(), params: vec![], seed: random.next() }
+            });
+            same(&kernel, calls.collect::<Vec<_>>());
+        }
+    }
+    // Elements are loaded under the masks K6 and K7.
+    if let Ok(x64) = X64::at(Level::Avx512) {
+        let code = x64.compile(&chain(DType::F64, DType::F64, 0)).unwrap();
+        let listing = code.disassembly().unwrap();
+        assert!(listing.contains("{k6}{z}") && listing.contains("{k7}{z}"), "{listing}");
+    }
+}
+
 #[test]
 fn long_rows_begin_anywhere() {
     for dtype in [DType::U8, DType::I16, DType::F32, DType::F64] {

@@ -15,12 +15,9 @@ use crate::parse::{Parsed, error};
 use crate::settings::Options;
 use crate::syntax::{Assign, Expr, ExprKind, LeftPosition, Place, RangeSign, Statement, Word};
 pub(crate) use positions::flattened;
-use rewright::Loc;
 use rewright::expr::Monoid;
+use rewright::{Loc, MAX_RANK};
 use rewright_index_grammar::free::Indices;
-
-/// The most dims of an array, as in the text of the IR.
-const MOST_DIMS: usize = 64;
 
 /// The statement with resolved names.
 pub(crate) fn resolve(statement: &Statement, options: &Options) -> Parsed<Nest> {
@@ -440,14 +437,14 @@ impl Resolver<'_> {
         let number = match dim.kind {
             ExprKind::Number(rewright::Literal::Int(n)) => {
                 let n = i64::try_from(n).ok().and_then(|n| n.checked_sub(base));
-                n.and_then(|n| usize::try_from(n).ok()).filter(|dim| *dim < MOST_DIMS)
+                n.and_then(|n| usize::try_from(n).ok()).filter(|dim| *dim < MAX_RANK)
             }
             _ => None,
         };
         match number {
             Some(dim) => Ok((name.clone(), dim)),
             None => {
-                let help = format!("the first dim is {base}, and arrays have up to {MOST_DIMS} dims");
+                let help = format!("the first dim is {base}, and arrays have up to {MAX_RANK} dims");
                 error("the number of a dim is expected here", dim.loc, &help)
             }
         }

@@ -167,15 +167,10 @@ impl Binder<'_> {
     /// The least and the greatest value of a form, in no order if there is no point. `None` if it is too
     /// large.
     fn interval(&self, form: &Affine) -> Option<(i128, i128)> {
-        let offset = i128::from(form.offset.eval(self.symbols)?);
-        let (mut least, mut most, mut is_empty) = (offset, offset, false);
-        for &(axis, factor) in form.axes() {
-            let (lo, hi) = self.ranges[axis as usize];
-            is_empty |= lo >= hi;
-            let ends = [i128::from(lo) * i128::from(factor), (i128::from(hi) - 1) * i128::from(factor)];
-            least += ends[0].min(ends[1]);
-            most += ends[0].max(ends[1]);
-        }
+        let range = |axis: u32| self.ranges[axis as usize];
+        let is_empty = form.axes().iter().map(|&(axis, _)| range(axis)).any(|(lo, hi)| lo >= hi);
+        let indices = |axis: u32| Some((range(axis).0, range(axis).1.checked_sub(1)?));
+        let (least, most) = form.extremes(indices, self.symbols)?;
         if least.abs().max(most.abs()) > FARTHEST {
             return None;
         }

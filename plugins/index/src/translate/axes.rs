@@ -14,7 +14,7 @@ use super::{Made, Translation, at};
 use crate::known::sub;
 use crate::nest::{Node, Source, Term, Write as Place};
 use rewright::Loc;
-use rewright::expr::AxisKind;
+use rewright::expr::{AxisKind, FEW_POINTS};
 
 /// The number of elements of a vector.
 const LANES: f64 = 8.0;
@@ -30,8 +30,6 @@ const STAGED: f64 = 0.25;
 const ASIDE: f64 = 0.1;
 /// The rows of a contraction that share a load.
 const ROWS: f64 = 4.0;
-/// The most points of reduce axes that are unrolled.
-const UNROLLED: f64 = 64.0;
 /// The cost of combining the lanes of a row.
 const HORIZONTAL: f64 = 100.0;
 /// The extent of an index whose extent is not known.
@@ -264,7 +262,7 @@ impl Translation<'_, '_, '_> {
             _ => 1.0 / points,
         };
         // Totals of columns are in memory, unless several rows are computed at once.
-        let totals = if is_column && row.is_none() && points > UNROLLED { 1.0 } else { 0.0 };
+        let totals = if is_column && row.is_none() && points > FEW_POINTS as f64 { 1.0 } else { 0.0 };
         (1.0 + loads + totals) * unused + store
     }
 
@@ -287,7 +285,7 @@ impl Translation<'_, '_, '_> {
         let (reduced, parallel): (Vec<usize>, Vec<usize>) =
             axes.indices.iter().copied().partition(|index| axes.is_reduced(*index));
         let points: Option<f64> = reduced.iter().map(|index| self.extent(*index)).product();
-        let is_few = points.is_some_and(|points| points <= UNROLLED);
+        let is_few = points.is_some_and(|points| points <= FEW_POINTS as f64);
         let contracts = || self.row_axis(last, &parallel, &reduced, &self.reads_of_parts(parts)).is_some();
         let is_window = |part: &Part<'_>| matches!(part, Part::Written(node) if self.has_window(node, &reduced));
         let is_unrolled = is_few && parts.iter().any(is_window) && !contracts();

@@ -2,12 +2,9 @@
 
 use crate::expr::{Axis, LazyExpr, Steps};
 use crate::input::{Input, Matrix};
-use rewright::{Attr, AttrDef, AttrKind, DType, Dim, parse_attr, parse_type};
+use rewright::{Attr, AttrDef, AttrKind, DType, Dim, MAX_RANK, parse_attr, parse_type};
 use std::fmt;
 use std::str::FromStr;
-
-/// The maximal rank, as in types.
-const MAX_RANK: usize = 64;
 
 /// A parse error, with its position in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,7 +17,9 @@ const USUAL_EXTENT: i64 = 64;
 /// A copy of an operand.
 pub struct OperandCopy {
     pub(super) operand: usize,
-    /// The node that makes the copy. Its only argument is the operand's array.
+    /// The array that is copied.
+    pub(super) array: Value,
+    /// The node that makes the copy. Its only argument is that array.
     pub(super) expr: ArrayExpr,
     /// How the reduction reads the copy.
     pub(super) index: Vec<Index>,
@@ -55,9 +57,8 @@ impl OperandCopy {
         rw.set_point(Point::Before(root));
         rw.set_loc(data.loc);
         let (mut rest, mut args) = (ArrayExpr::clone(expr), data.args.to_vec());
-        let mut made: Vec<(u32, ArrayExpr, u32)> = Vec::new();
-        for OperandCopy { operand, expr, index } in copies {
-            let Source::Array(array) = rest.operands[operand].source else { continue };
+        let mut made: Vec<(Value, ArrayExpr, u32)> = Vec::new();
+        for OperandCopy { operand, array, expr, index } in copies {
             // Names of operands may differ.
             let reads =
                 |other: &ArrayExpr| other.axes == expr.axes && other.operands[0].index == expr.operands[0].index;
@@ -70,7 +71,7 @@ impl OperandCopy {
                     let number = args.len() as u32;
                     made.push((array, expr.clone(), number));
                     let attrs = Attrs::new().with("expr", Attr::Expr(Arc::new(expr)));
-                    args.push(rw.op_with("arrayexpr", vec![data.args[array as usize]], attrs)?);
+                    args.push(rw.op_with("arrayexpr", vec![array], attrs)?);
                     number
                 }
             };

@@ -92,7 +92,7 @@ fn copy(func: &Function, args: &[Value], expr: &ArrayExpr, number: usize) -> Opt
     let fill = (!guard.is_empty()).then(|| Scalar::zero(operand.dtype));
     let made = ArrayExpr { guard, ..copy_of(operand, read, (axes, extents), fill, expr) };
     let index = copied.into_iter().flatten().map(|copied| copied.read).collect();
-    Some(OperandCopy { operand: number, expr: made, index })
+    Some(OperandCopy { operand: number, array: args[arg as usize], expr: made, index })
 }
 
 /// The dim of the copy for a position in a dim of the array: `Some(None)` if the position is the same at all

@@ -3,17 +3,15 @@
 
 use super::operand_copy::{MANY_READS, OperandCopy, copy_of, points};
 use crate::prelude::*;
-use rewright_ir::expr::{
-    Affine, AxisKind, BodyInst, BodyOp, Index, IndexExpr, Mode, Operand, Source, SymExpr, axes_along,
-};
-use rewright_ir::{ArrayExpr, Dim, Function, Scalar, Traits};
+use rewright_ir::expr::{Affine, AxisKind, BodyRef, Index, IndexExpr, Mode, Source, SymExpr, axes_along};
+use rewright_ir::{ArrayExpr, Dim, Function, Scalar};
 
 /// Copies an operand of a window that moves by several elements of the last dim for each point of the last
 /// axis, such as the image of a convolution with a stride. In the copy, elements with the same remainder are
 /// next to each other: `x[c*q + r]` becomes `copy[r, q]`, so that adjacent points read adjacent elements.
 ///
 /// A copy is made where the node has [many](MANY_READS) points for each element of it, and where lowering
-/// [unrolls](ArrayExpr::few_points) the window: then remainders are constants. Rows that share elements, as
+/// [unrolls](ArrayExpr::is_unrolled) the window: then remainders are constants. Rows that share elements, as
 /// those of several output channels, have loops that are blocked for registers instead.
 ///
 /// It is exact. It needs constant extents, by which all positions are in bounds.
@@ -36,13 +34,11 @@ impl RootRewrite for StridedCopies {
 
     fn matches(&self, cx: &MatchCx<'_>, root: Inst) -> Result<Self::Match, NoMatch> {
         let copies = OperandCopy::of_reduction(cx.func(), root, copy)?;
-        let data = cx.func().inst(root);
-        let others = data.attrs.expr().filter(|expr| {
-            let mut others = (0..).zip(&expr.operands);
-            others
-                .all(|(number, operand)| copies.iter().any(|copy| copy.operand == number) || is_adjacent(expr, operand))
-        });
-        if others.is_some() { Ok((root, copies)) } else { Err(NoMatch::quiet()) }
+        let mut reading = ArrayExpr::clone(cx.func().inst(root).attrs.expr().ok_or(NoMatch::quiet())?);
+        for copy in &copies {
+            reading.operands[copy.operand].index.clone_from(&copy.index);
+        }
+        if reading.is_unrolled() { Ok((root, copies)) } else { Err(NoMatch::quiet()) }
     }
 
     fn apply(&self, (root, copies): Self::Match, rw: &mut Rewriter<'_>) -> Result<(), RewriteError> {
@@ -58,28 +54,15 @@ fn copy(func: &Function, args: &[Value], expr: &ArrayExpr, number: usize) -> Opt
     let extents: Vec<i64> = dims.iter().map(constant).collect::<Option<_>>()?;
     let (last, &extent) = (operand.index.last()?, extents.last()?);
     let IndexExpr::Affine(form) = &last.expr else { return None };
-    let parallel = last_parallel(expr)?;
-    let step = Some(step_of(form, parallel)).filter(|step| *step > 1 && *step < extent)?;
+    let last_axis = expr.last_parallel()?;
+    let step = Some(form.coefficient(last_axis)).filter(|step| *step > 1 && *step < extent)?;
     let has_window = form.axes().iter().any(|&(axis, _)| expr.axes[axis as usize].kind == AxisKind::Reduce);
-    let is_partial = |inst: &BodyInst| !matches!(&inst.op, BodyOp::Op(op, _) if !op.traits.contains(Traits::PARTIAL));
-    let is_unrolled = expr.few_points().is_some()
-        && !expr.rows_share(parallel)
-        && !expr.body.insts.iter().any(is_partial)
-        && expr.outs.iter().all(|out| out.fill.is_none());
-    if !has_window || !is_unrolled {
+    if !has_window || expr.rows_share(last_axis) {
         return None;
     }
-    let ranges: Vec<(i64, i64)> = expr
-        .axes
-        .iter()
-        .map(|axis| {
-            let (lo, hi) = (axis.lo.as_constant()?, axis.hi.as_ref()?.as_constant()?);
-            (lo < hi).then_some((lo, hi - 1))
-        })
-        .collect::<Option<_>>()?;
     let rounds = (extent - 1) / step + 1;
     let elements = extents.iter().rev().skip(1).copied().chain([step, rounds]).fold(1, i64::saturating_mul);
-    let are_inside = operand.index.iter().zip(&extents).all(|(index, extent)| is_inside(index, *extent, &ranges));
+    let are_inside = operand.index.iter().zip(&extents).all(|(index, extent)| is_inside(expr, index, *extent));
     if points(expr)? < elements.saturating_mul(MANY_READS) || !are_inside {
         return None;
     }
@@ -94,31 +77,47 @@ fn copy(func: &Function, args: &[Value], expr: &ArrayExpr, number: usize) -> Opt
     // The last round may go beyond the end.
     let mode = if extent % step == 0 { Mode::Proved } else { Mode::Pad(Scalar::zero(operand.dtype)) };
     read.push(Index { expr: IndexExpr::Affine(place), mode });
+    let array = args[arg as usize];
+    let (array, read) = through_copy(func, array, &read).unwrap_or((array, read));
     let made = copy_of(operand, read, (axes, copied), None, expr);
     let mut index = operand.index[..operand.index.len() - 1].to_vec();
     index.push(proved(IndexExpr::Mod(form.clone(), step)));
     index.push(proved(IndexExpr::FloorDiv(form.clone(), step)));
-    Some(OperandCopy { operand: number, expr: made, index })
+    Some(OperandCopy { operand: number, array, expr: made, index })
 }
 
-fn last_parallel(expr: &ArrayExpr) -> Option<u32> {
-    Some(expr.axes.iter().rposition(|axis| axis.kind == AxisKind::Parallel)? as u32)
-}
-
-/// The distance of positions at adjacent points of an axis.
-fn step_of(form: &Affine, axis: u32) -> i64 {
-    form.axes().iter().find(|(own, _)| *own == axis).map_or(0, |&(_, step)| step)
-}
-
-/// True if adjacent points of the last parallel axis read one element, or adjacent elements.
-fn is_adjacent(expr: &ArrayExpr, operand: &Operand) -> bool {
-    let Some(axis) = last_parallel(expr) else { return false };
-    let step = |index: &Index| match &index.expr {
-        IndexExpr::Affine(form) => Some(step_of(form, axis)),
+/// The reads of a copy's array in place of reads of the copy, such as one with a border, if the array of the
+/// reads is one.
+fn through_copy(func: &Function, copy: Value, read: &[Index]) -> Option<(Value, Vec<Index>)> {
+    let data = func.inst(func.def_inst(copy)?);
+    let expr = data.attrs.expr()?;
+    let ([own], [out]) = (&expr.operands[..], &expr.outs[..]) else { return None };
+    let Source::Array(arg) = own.source else { return None };
+    let is_axis = |(dim, position): (u32, &IndexExpr)| {
+        let from_start = expr.axes.get(dim as usize).is_some_and(|axis| axis.lo == SymExpr::default());
+        from_start && *position == IndexExpr::Affine(Affine::axis(dim))
+    };
+    let copies = expr.body.insts.is_empty() && expr.body.yields[..] == [BodyRef::Operand(0)];
+    let is_whole = expr.guard.is_empty() && out.fill.is_none() && out.dtype == own.dtype;
+    let moves = expr.axes.iter().all(|axis| axis.kind == AxisKind::Parallel) && expr.reductions.is_empty();
+    if !copies || !is_whole || !moves || !(0..).zip(&out.index).all(is_axis) {
+        return None;
+    }
+    let forms: Vec<Affine> = read.iter().map(|index| index.expr.form().cloned()).collect::<Option<_>>()?;
+    // Positions beyond the end of the copy are beyond the end of the array, too, if its mode allows that.
+    let is_ragged =
+        |form: &Affine| (0..).zip(read).any(|(axis, index)| form.coefficient(axis) != 0 && index.mode != Mode::Proved);
+    let composed = |index: &Index| match (&index.expr, index.mode) {
+        (IndexExpr::Affine(form), Mode::Pad(_) | Mode::Wrap | Mode::Clamp) => {
+            Some(Index { expr: IndexExpr::Affine(form.along(&forms)?), mode: index.mode })
+        }
+        (IndexExpr::Affine(form), Mode::Proved) if !is_ragged(form) => {
+            Some(Index { expr: IndexExpr::Affine(form.along(&forms)?), mode: Mode::Proved })
+        }
         _ => None,
     };
-    let Some((last, others)) = operand.index.split_last() else { return true };
-    others.iter().all(|index| step(index) == Some(0)) && matches!(step(last), Some(0 | 1))
+    let index = own.index.iter().map(composed).collect::<Option<_>>()?;
+    Some((data.args[arg as usize], index))
 }
 
 fn constant(dim: &Dim) -> Option<i64> {
@@ -126,16 +125,13 @@ fn constant(dim: &Dim) -> Option<i64> {
 }
 
 /// True if a position is in bounds at all points, by the first and last index of each axis.
-fn is_inside(index: &Index, extent: i64, ranges: &[(i64, i64)]) -> bool {
+fn is_inside(expr: &ArrayExpr, index: &Index, extent: i64) -> bool {
     let (IndexExpr::Affine(form), Mode::Proved) = (&index.expr, &index.mode) else { return false };
-    let ends = |[mut least, mut most]: [i64; 2], &(axis, c): &(u32, i64)| {
-        let (first, last) = ranges[axis as usize];
-        let (a, b) = (first.checked_mul(c)?, last.checked_mul(c)?);
-        least = least.checked_add(a.min(b))?;
-        most = most.checked_add(a.max(b))?;
-        Some([least, most])
+    let indices = |axis: u32| {
+        let axis = &expr.axes[axis as usize];
+        let (lo, hi) = (axis.lo.as_constant()?, axis.hi.as_ref()?.as_constant()?);
+        (lo < hi).then_some((lo, hi - 1))
     };
-    let start = form.offset.as_constant().map(|offset| [offset; 2]);
-    let ends = start.and_then(|start| form.axes().iter().try_fold(start, ends));
-    ends.is_some_and(|[least, most]| least >= 0 && most < extent)
+    let ends = form.extremes(indices, |_| None);
+    ends.is_some_and(|(least, most)| least >= 0 && most < i128::from(extent))
 }
