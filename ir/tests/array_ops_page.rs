@@ -35,8 +35,8 @@ threads.
 - Rows are added in blocks of 128, in order, and the blocks pairwise. So an element of a column of a million
   goes through at most 141 additions; in NumPy, through up to a million.
 - `dot_general` adds rows to rows in products of matrices (`x @ y`, `x @ y.T`). Products of floats are not
-  rounded before they are added there (fused multiply-add). In other products, contracted axes that come
-  before the other axes of the right operand are rows that are added, too.
+  rounded before they are added there (fused multiply-add), and blocks have 512 rows. In other products,
+  contracted axes that come before the other axes of the right operand are rows that are added, too.
 - Products go from left to right, like NumPy's for arrays in row-major order.
 
 NumPy sums rows over blocks of 128 elements with eight partial sums, and adds columns row by row. So sums of

@@ -21,13 +21,16 @@ use super::{ArrayExpr, AxisKind, BodyRef, Combine, Monoid, Reduction};
 use crate::dtype::DType;
 use smallvec::SmallVec;
 
+/// The number of rows of a block. Joining blocks of this size costs little, and their rounding errors are
+/// small. Few adjacent columns fill vectors by blocks, so these are not large.
+const BLOCK: usize = 128;
+
 /// How a reduction combines its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Sequentially, from left to right.
     Sequential,
-    /// A reduction tree for each row. [`BLOCK`](Order::BLOCK) rows are combined sequentially, and these
-    /// blocks form a tree, too.
+    /// A reduction tree for each row. Blocks of rows are combined sequentially, and blocks form a tree, too.
     ///
     /// - Leaves: a row is cut into leaves of `leaf` elements; the last leaf may be shorter. Several leaves
     ///   are combined as two parts. The number of leaves in the first part is the greatest power of two
@@ -49,23 +52,29 @@ pub enum Order {
         apart: usize,
         /// The number of elements of a part, a power of two of at least `leaf`.
         part: usize,
+        /// The number of rows of a block.
+        block: usize,
     },
 }
 
 impl Order {
     /// Pairwise summation of 8-byte numbers; also the order of every other associative and commutative
     /// monoid.
-    pub const PAIRWISE: Order = Order::Tree { lanes: 32, leaf: 512, apart: 8, part: 8192 };
+    pub const PAIRWISE: Order = Order::Tree { lanes: 32, leaf: 512, apart: 8, part: 8192, block: BLOCK };
     /// Pairwise summation of floats of up to 4 bytes, twice as many of which fit a register.
-    pub const PAIRWISE_NARROW: Order = Order::Tree { lanes: 64, leaf: 1024, apart: 16, part: 16_384 };
+    pub const PAIRWISE_NARROW: Order = Order::Tree { lanes: 64, leaf: 1024, apart: 16, part: 16_384, block: BLOCK };
     /// Pairwise summation of complex numbers.
-    pub const PAIRWISE_COMPLEX: Order = Order::Tree { lanes: 16, leaf: 256, apart: 8, part: 4096 };
+    pub const PAIRWISE_COMPLEX: Order = Order::Tree { lanes: 16, leaf: 256, apart: 8, part: 4096, block: BLOCK };
     /// A tree that keeps the order of elements, for associative monoids that do not commute.
-    pub(crate) const IN_ORDER: Order = Order::Tree { lanes: 1, leaf: 128, apart: 1, part: 128 };
+    pub(crate) const IN_ORDER: Order = Order::Tree { lanes: 1, leaf: 128, apart: 1, part: 128, block: BLOCK };
 
-    /// The number of rows that are combined sequentially. Joining blocks of this size costs little, and their
-    /// rounding errors are small.
-    pub const BLOCK: usize = 128;
+    /// The number of rows of a block; 1 if rows are combined sequentially.
+    pub fn block(self) -> usize {
+        match self {
+            Order::Tree { block, .. } => block,
+            Order::Sequential => 1,
+        }
+    }
 
     /// The order of a builtin monoid at the dtype of its (first) accumulator. Products are sequential.
     pub fn of(monoid: Monoid, dtype: DType) -> Order {
@@ -74,6 +83,15 @@ impl Order {
             _ if dtype.is_complex() => Order::PAIRWISE_COMPLEX,
             _ if dtype.is_float() && dtype.size() <= 4 => Order::PAIRWISE_NARROW,
             _ => Order::PAIRWISE,
+        }
+    }
+
+    /// The order of a sum of products (`dot`) whose rows are points, as in products of matrices. Blocks are
+    /// larger, so that joining them costs little beside the products.
+    pub fn of_products(dtype: DType) -> Order {
+        match Order::of(Monoid::Dot, dtype) {
+            Order::Tree { lanes, leaf, apart, part, .. } => Order::Tree { lanes, leaf, apart, part, block: 512 },
+            order => order,
         }
     }
 
@@ -86,13 +104,14 @@ impl Order {
 }
 
 impl Reduction {
-    /// The order in which this reduction combines elements.
-    pub fn order(&self) -> Order {
+    /// The order in which this reduction combines elements, in rows that are points or not.
+    pub fn order(&self, rows_are_points: bool) -> Order {
         match (&self.combine, self.associative, self.commutative) {
             (_, false, _) => Order::Sequential,
             (_, true, false) => Order::IN_ORDER,
             (Combine::Region(_), true, true) => Order::PAIRWISE,
             (Combine::Builtin(monoid), true, true) => match self.accumulators.first() {
+                Some(&dtype) if *monoid == Monoid::Dot && rows_are_points => Order::of_products(dtype),
                 Some(&dtype) => Order::of(*monoid, dtype),
                 None => Order::PAIRWISE,
             },
@@ -122,14 +141,23 @@ impl ArrayExpr {
     /// The orders of the reductions whose bits depend on the order. If rows are single points, all trees are
     /// the same, and each order keeps the first of equal extrema.
     pub fn orders(&self) -> impl Iterator<Item = Order> {
-        let points = self.axes.last().is_some_and(|axis| axis.kind.has_results());
+        let points = self.rows_are_points();
         let bound =
             self.reductions.iter().zip(self.any_order()).filter(|(_, any)| !any).map(|(reduction, _)| reduction);
         let extremum = |reduction: &Reduction| matches!(reduction.combine, Combine::Builtin(Monoid::Min | Monoid::Max));
-        bound.filter(move |reduction| !(points && extremum(reduction))).map(move |reduction| match reduction.order() {
-            Order::Tree { .. } if points => Order::PAIRWISE,
-            order => order,
+        let orders = bound.filter(move |reduction| !(points && extremum(reduction)));
+        orders.map(move |reduction| match (reduction.order(points), Order::PAIRWISE) {
+            (Order::Tree { block, .. }, Order::Tree { lanes, leaf, apart, part, .. }) if points => {
+                Order::Tree { lanes, leaf, apart, part, block }
+            }
+            (order, _) => order,
         })
+    }
+
+    /// True if the rows of reductions are points: the last axis has results, so the points of the reduce axes
+    /// are combined one by one.
+    pub fn rows_are_points(&self) -> bool {
+        self.axes.last().is_some_and(|axis| axis.kind.has_results())
     }
 }
 
@@ -258,13 +286,13 @@ impl<T, E, F: FnMut(T, T) -> Result<T, E>> Fold<T, F> {
         let block = self.block.take();
         self.block = self.onto(block, joined)?;
         self.rows += 1;
-        if self.rows.is_multiple_of(Order::BLOCK) { self.end_block() } else { Ok(()) }
+        if self.rows.is_multiple_of(self.order.block()) { self.end_block() } else { Ok(()) }
     }
 
     /// Ends a full block: combines it with each earlier group of blocks that has the same size.
     fn end_block(&mut self) -> Result<(), E> {
         let mut joined = self.block.take();
-        for _ in 0..(self.rows / Order::BLOCK).trailing_zeros() {
+        for _ in 0..(self.rows / self.order.block()).trailing_zeros() {
             let left = self.blocks.pop().flatten();
             joined = self.both(left, joined)?;
         }
@@ -335,6 +363,7 @@ impl<T, E, F: FnMut(T, T) -> Result<T, E>> Fold<T, F> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Init;
     use super::*;
 
     /// The text of the tree over `n` elements, without those that `keep` rejects.
@@ -357,11 +386,11 @@ mod tests {
         assert_eq!(all(Order::PAIRWISE, 3, 6), "(((0 2) 1) ((3 5) 4))");
         assert_eq!(all(Order::Sequential, 3, 6), "(((((0 1) 2) 3) 4) 5)");
         assert_eq!(
-            all(Order::Tree { lanes: 2, leaf: 4, apart: 1, part: 4 }, 10, 10),
+            all(Order::Tree { lanes: 2, leaf: 4, apart: 1, part: 4, block: BLOCK }, 10, 10),
             "((((0 2) (1 3)) ((4 6) (5 7))) (8 9))"
         );
-        assert_eq!(all(Order::Tree { lanes: 1, leaf: 2, apart: 1, part: 2 }, 5, 5), "(((0 1) (2 3)) 4)");
-        let parts = Order::Tree { lanes: 4, leaf: 4, apart: 2, part: 8 };
+        assert_eq!(all(Order::Tree { lanes: 1, leaf: 2, apart: 1, part: 2, block: BLOCK }, 5, 5), "(((0 1) (2 3)) 4)");
+        let parts = Order::Tree { lanes: 4, leaf: 4, apart: 2, part: 8, block: BLOCK };
         assert_eq!(all(parts, 4, 4), "((0 2) (1 3))");
         assert_eq!(all(parts, 7, 7), "(((0 2) (4 6)) ((1 3) 5))");
         assert_eq!(all(parts, 8, 8), "(((0 2) (4 6)) ((1 3) (5 7)))");
@@ -374,7 +403,7 @@ mod tests {
         let sizes = |row: usize, n: usize, start: Option<(usize, String)>| {
             let join = |a: (usize, String), b: (usize, String)| {
                 let n = a.0 + b.0;
-                Ok::<_, ()>((n, if n <= Order::BLOCK * row { n.to_string() } else { format!("({} {})", a.1, b.1) }))
+                Ok::<_, ()>((n, if n <= BLOCK * row { n.to_string() } else { format!("({} {})", a.1, b.1) }))
             };
             let mut fold = Fold::new(Order::PAIRWISE, row, start, join);
             (0..n).for_each(|_| fold.push((1, "1".to_string())).unwrap());
@@ -394,13 +423,41 @@ mod tests {
     }
 
     #[test]
+    fn products_of_matrices_have_larger_blocks() {
+        let of = |monoid| Reduction {
+            combine: Combine::Builtin(monoid),
+            accumulators: vec![DType::F32],
+            identity: None,
+            init: Init::Identity,
+            associative: true,
+            commutative: true,
+            idempotent: false,
+            loc: crate::Loc::default(),
+        };
+        let (dot, sum) = (of(Monoid::Dot), of(Monoid::Sum));
+        let sizes = |rows_are_points: bool, row: usize| {
+            let count = |(a, x): (usize, String), (b, y): (usize, String)| {
+                Ok::<_, ()>((a + b, if a + b <= 512 * row { (a + b).to_string() } else { format!("({x} {y})") }))
+            };
+            let mut fold = Fold::new(dot.order(rows_are_points), row, None, count);
+            (0..1030 * row).for_each(|_| fold.push((1, "1".to_string())).unwrap());
+            fold.finish().unwrap().unwrap().1
+        };
+        assert_eq!(sizes(true, 1), "((512 512) 6)");
+        // Blocks of 128 rows of two elements.
+        assert_eq!(sizes(false, 2), "((1024 1024) 12)");
+        assert_ne!(dot.order(true), sum.order(true));
+        assert_eq!(dot.order(false), sum.order(false));
+    }
+
+    #[test]
     fn rows_are_cut_in_leaves() {
         let sizes = |n: usize, part: usize| {
             let join = |a: (usize, String), b: (usize, String)| {
                 let n = a.0 + b.0;
                 Ok::<_, ()>((n, if n <= 512 { n.to_string() } else { format!("({} {})", a.1, b.1) }))
             };
-            let mut fold = Fold::new(Order::Tree { lanes: 1, leaf: 512, apart: 1, part }, n, None, join);
+            let mut fold = Fold::new(Order::Tree { lanes: 1, leaf: 512, apart: 1, part, block: BLOCK }, n, None, join);
             (0..n).for_each(|_| fold.push((1, "1".to_string())).unwrap());
             fold.finish().unwrap().unwrap().1
         };
@@ -443,8 +500,8 @@ mod tests {
         for (order, parts) in orders {
             for n in (1usize..3000).chain([8191, 8192, 8193, 10_000, 16_385, 100_000, 300_000]) {
                 // A column goes through a block, and a tree of blocks.
-                let blocks = n.div_ceil(Order::BLOCK).next_power_of_two().trailing_zeros() as usize;
-                let of_columns = n.min(Order::BLOCK) - 1 + blocks;
+                let blocks = n.div_ceil(BLOCK).next_power_of_two().trailing_zeros() as usize;
+                let of_columns = n.min(BLOCK) - 1 + blocks;
                 for (row, most) in [(n, numpys(n, 128 / parts, 8 / parts)), (1, of_columns)] {
                     let mut fold = Fold::new(order, row, None, |a: usize, b: usize| Ok::<_, ()>(a.max(b) + 1));
                     (0..n).for_each(|_| fold.push(0).unwrap());

@@ -121,16 +121,16 @@ fn eval(cx: &EvalCx<'_>, args: &[Datum]) -> Result<Vec<Datum>, EvalError> {
         let (batch, row, column) = (flat / columns / rows, flat / columns % rows, flat % columns);
         let (a_start, b_start) = ((batch * rows + row) * inner, (batch * columns + column) * inner);
         let factors = (0..inner).map(|k| [a.at(a_start + k).cast(dtype), b.at(b_start + k).cast(dtype)]);
-        let (order, zero) = (Order::of(Monoid::Sum, dtype), Scalar::zero(dtype));
+        let zero = Scalar::zero(dtype);
         if left.adds_rows(&right) && (dtype.is_float() || dtype.is_complex()) {
             let add = |x, y| Ok::<_, EvalError>(dot::combine(x, y));
-            let mut sum =
-                Fold::new(order, together, Some([zero, Scalar::one(dtype)]), add).with_first(true, dot::total);
+            let mut sum = Fold::new(Order::of_products(dtype), together, Some([zero, Scalar::one(dtype)]), add)
+                .with_first(true, dot::total);
             factors.into_iter().try_for_each(|pair| sum.push(pair))?;
             return Ok(sum.finish()?.map_or(zero, |[sum, _]| sum));
         }
         let add = |x, y| Ok::<_, EvalError>(Monoid::Sum.combine(x, y));
-        let mut sum = Fold::new(order, together, Some(zero), add);
+        let mut sum = Fold::new(Order::of(Monoid::Sum, dtype), together, Some(zero), add);
         factors.into_iter().try_for_each(|[x, y]| sum.push(Monoid::Prod.combine(x, y)))?;
         Ok(sum.finish()?.unwrap_or(zero))
     };

@@ -48,7 +48,7 @@ impl Emitter<'_> {
         let count = fold.items.len();
         let (lanes, cut) = match fold.order {
             Order::Sequential => (1, None),
-            Order::Tree { lanes, leaf, apart, part } => (lanes, Some(Cut { lanes, leaf, apart, part })),
+            Order::Tree { lanes, leaf, apart, part, .. } => (lanes, Some(Cut { lanes, leaf, apart, part })),
         };
         let waiting = cut.map_or(0, |cut| cut.apart * (cut.part / cut.leaf).ilog2() as usize);
         let places = Places {

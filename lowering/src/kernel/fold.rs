@@ -90,7 +90,7 @@ impl Kernel {
         if fold.combining().chain(fold.after.clone()).any(|number| number >= self.insts.len()) {
             return wrong(fold.combine.start, "a fold of instructions that there are not");
         }
-        if let Order::Tree { lanes, leaf, apart, part } = fold.order
+        if let Order::Tree { lanes, leaf, apart, part, .. } = fold.order
             && !([apart, lanes, leaf, part].is_sorted()
                 && [apart, lanes, leaf, part].iter().all(|n| n.is_power_of_two()))
         {

@@ -70,7 +70,7 @@ impl Kernel {
         let varies = || (0..self.axes).map(along).collect();
         let items = self.totals(fold).map(|dtype| kernel.load_besides(dtype, varies())).collect();
         let (after, combine) = (kept.range(&fold.after), kept.range(&fold.combine));
-        let order = Order::Tree { lanes: 1, leaf: 1, apart: 1, part: 1 };
+        let order = Order::Tree { lanes: 1, leaf: 1, apart: 1, part: 1, block: 1 };
         kernel.fold = Some(Fold { order, items, after, combine, onward: None, alone: None, ..fold.clone() });
         kernel
     }

@@ -32,7 +32,7 @@ struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    fn of(reduction: &'a Reduction, any_order: bool) -> Result<Plan<'a>, NotLowered> {
+    fn of(reduction: &'a Reduction, any_order: bool, rows_are_points: bool) -> Result<Plan<'a>, NotLowered> {
         let dtypes = reduction.accumulators.clone();
         let combine = &reduction.combine;
         if let Init::Existing(_) = reduction.init {
@@ -40,7 +40,8 @@ impl<'a> Plan<'a> {
         }
         let start = reduction.initial_values();
         let mut plan = Plan { combine, dtypes, flagged: false, start, any_order, counts_from: None };
-        plan.flagged = matches!(combine, Combine::Region(_)) && !plan.begins_with_start(reduction.order());
+        plan.flagged =
+            matches!(combine, Combine::Region(_)) && !plan.begins_with_start(reduction.order(rows_are_points));
         Ok(plan)
     }
 
@@ -79,12 +80,14 @@ pub struct BlockJoin {
     pub join: Kernel,
     /// For each result, the initial value of a block.
     pub neutral: Vec<Scalar>,
+    /// The rows of a block.
+    pub block: u64,
     /// Whether rows may also be combined one after the other, with the same bits.
     pub is_free: bool,
 }
 
 impl BlockJoin {
-    fn new(plans: &[Plan<'_>], is_free: bool) -> Result<BlockJoin, NotLowered> {
+    fn new(plans: &[Plan<'_>], order: Order, is_free: bool) -> Result<BlockJoin, NotLowered> {
         let (mut k, none, mut neutral) = (KernelBuilder::new(2), Attrs::new(), Vec::new());
         for plan in plans {
             let Combine::Builtin(monoid) = *plan.combine else { return several_rows() };
@@ -100,7 +103,7 @@ impl BlockJoin {
             }
             neutral.extend(plan.neutral()?.first());
         }
-        Ok(BlockJoin { join: k.finish(), neutral, is_free })
+        Ok(BlockJoin { join: k.finish(), neutral, block: order.block() as u64, is_free })
     }
 }
 
@@ -147,7 +150,9 @@ impl Lowering<'_> {
         operands: &[Elem],
         yields: Vec<Elem>,
     ) -> Result<Vec<ResultMap>, NotLowered> {
-        let plans = expr.reductions.iter().zip(expr.any_order()).map(|(reduction, any)| Plan::of(reduction, any));
+        let points = expr.rows_are_points();
+        let plans =
+            expr.reductions.iter().zip(expr.any_order()).map(|(reduction, any)| Plan::of(reduction, any, points));
         let mut plans = plans.collect::<Result<Vec<_>, _>>()?;
         let Some(order) = Order::common(expr.orders()) else {
             return NotLowered::because("its reductions combine in different orders");
@@ -193,9 +198,9 @@ impl Lowering<'_> {
         let in_blocks = |plan: &Plan<'_>| plan.is(&[Monoid::Sum, Monoid::Dot]) && !plan.any_order;
         let is_free = |plan: &Plan<'_>| plan.any_order || plan.is(&[Monoid::Min, Monoid::Max]);
         if axes.goes_on() && order != Order::Sequential && plans.iter().any(in_blocks) {
-            self.block_join = Some(BlockJoin::new(&plans, false)?);
+            self.block_join = Some(BlockJoin::new(&plans, order, false)?);
         } else if !axes.has_rows() && plans.iter().all(is_free) {
-            self.block_join = Some(BlockJoin::new(&plans, true)?);
+            self.block_join = Some(BlockJoin::new(&plans, Order::PAIRWISE, true)?);
         }
         if !axes.has_rows() {
             return self.totals_in_memory(expr, &plans, &items);

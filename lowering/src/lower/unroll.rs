@@ -96,15 +96,15 @@ impl<'e> Unrolling<'e> {
             }
         }
         let (mut accumulators, mut first) = (Vec::new(), 0);
+        let rows_are_points = expr.rows_are_points();
         for reduction in &expr.reductions {
             let count = reduction.accumulators.len();
             let start = reduction.initial_values();
             let start = start.map(|values| Values::of(values.into_iter().map(BodyRef::Const)));
             let body = &mut self.body;
             let join = |a: Values, b: Values| combined(body, reduction, &a, &b).ok_or(());
-            let mut fold = Fold::new(reduction.order(), usize::try_from(row).ok()?, start, join);
+            let mut fold = Fold::new(reduction.order(rows_are_points), usize::try_from(row).ok()?, start, join);
             if adds_products(reduction) {
-                let rows_are_points = expr.axes.last().is_some_and(|axis| axis.kind.has_results());
                 fold = fold.with_first(rows_are_points, |pair| Values { is_product: true, ..pair });
             }
             for value in &values {

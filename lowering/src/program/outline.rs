@@ -349,7 +349,7 @@ impl<'a> Draft<'a> {
         let neutral = accumulators().flat_map(|own| own.neutral.iter().flatten()).flat_map(bits).collect();
         let [lanes, leaf, apart, part] =
             [reduce.tree.lanes, reduce.tree.leaf, reduce.tree.apart, reduce.tree.part].map(|n| n as usize);
-        let order = Order::Tree { lanes, leaf, apart, part };
+        let order = Order::Tree { lanes, leaf, apart, part, block: Order::PAIRWISE.block() };
         let any_order = accumulators().all(|own| own.any_order);
         let (onward, alone) = (None, None);
         self.k.fold(Fold {

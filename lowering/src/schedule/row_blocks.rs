@@ -21,14 +21,11 @@ use super::run::{Part, Work};
 use crate::copy::{Axis, copy_strided};
 use crate::kernel::{CompiledKernel, KOp, Kernel, Status};
 use crate::lower::{BlockJoin, Bound, Lowered};
-use rewright_ir::expr::Order;
 use rewright_ir::{Element, Scalar, with_dtype};
 use smallvec::SmallVec;
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// The rows of a block.
-const BLOCK: u64 = Order::BLOCK as u64;
 /// The rows of a block that one iteration combines in registers (unroll factor).
 const AT_ONCE: u64 = 4;
 /// The least number of blocks that pays where the order of combination is free.
@@ -60,7 +57,7 @@ pub(crate) struct BlockKernels<'a> {
 /// Whether a call with these loops runs in blocks: it has more than one block, and either the order of
 /// combination requires blocks, or vectors would not be full without them.
 pub fn has_blocks(lowered: &Lowered, bound: &Bound) -> bool {
-    let least = |join: &BlockJoin| if join.is_free { FREE_BLOCKS * BLOCK } else { BLOCK };
+    let least = |join: &BlockJoin| if join.is_free { FREE_BLOCKS * join.block } else { join.block };
     let is_short = lowered.kernel.fold.is_none() && bound.extents.last().is_none_or(|&inner| inner <= FREE_RESULTS);
     let indexed = (0..lowered.row).any(|number| lowered.reduced[number] && lowered.indexed[number]);
     let join = lowered.block_join.as_ref().filter(|join| !join.is_free || is_short && !indexed);
@@ -182,7 +179,7 @@ impl Work<'_> {
         let count: u64 = across.iter().map(|&number| part.extents[number]).product();
         let written = || (0..).zip(&self.lowered.kernel.buffers).filter(|(_, buffer)| buffer.written);
         let bytes = written().map(|(_, buffer)| buffer.dtype.size() as u64).sum::<u64>().max(1);
-        let blocks = rows(self.lowered, &part.extents).div_ceil(BLOCK);
+        let blocks = rows(self.lowered, &part.extents).div_ceil(self.block());
         // Narrow blocks have few results, so a group has many blocks.
         let least = if kernels.narrow { blocks.next_power_of_two().min(MANY_BLOCKS) } else { 1 };
         let most = |along: usize| {
@@ -247,6 +244,11 @@ impl Work<'_> {
         status
     }
 
+    /// The rows of a block.
+    fn block(&self) -> u64 {
+        self.lowered.block_join.as_ref().map_or(1, |join| join.block)
+    }
+
     /// # Safety
     /// As [`in_row_blocks`](Work::in_row_blocks), with memory for the piece.
     unsafe fn groups(&self, piece: &Piece<'_>, blocks: usize, run: &dyn Fn(Part) -> Status) -> Status {
@@ -288,16 +290,16 @@ impl Work<'_> {
         (first, count): (u64, usize),
         run: &dyn Fn(Part) -> Status,
     ) -> Status {
-        let all = rows(self.lowered, &piece.part.extents);
-        let from = first * BLOCK;
-        let to = all.min(from + count as u64 * BLOCK);
+        let (all, each) = (rows(self.lowered, &piece.part.extents), self.block());
+        let from = first * each;
+        let to = all.min(from + count as u64 * each);
         let Some(whole) = whole else {
             for block in 0..count {
                 let mut part = piece.part.clone();
                 piece.to_block(&mut part, block);
-                let from = from + block as u64 * BLOCK;
+                let from = from + block as u64 * each;
                 // SAFETY: a range of the part's rows.
-                let status = unsafe { self.rows(&piece.along, &part, from, to.min(from + BLOCK), run) };
+                let status = unsafe { self.rows(&piece.along, &part, from, to.min(from + each), run) };
                 if status.failed != 0 {
                     return status;
                 }
@@ -305,7 +307,7 @@ impl Work<'_> {
             return Status::default();
         };
         let (along, blocks) = (whole.along, whole.blocks);
-        let number_of = ((to - from) / BLOCK) as usize;
+        let number_of = ((to - from) / each) as usize;
         if number_of > 0 {
             whole.part.extents[whole.at] = number_of as u64;
             // SAFETY: blocks of the part; the group has room for them.
@@ -315,9 +317,9 @@ impl Work<'_> {
             }
             whole.go_on(piece);
         }
-        if !(to - from).is_multiple_of(BLOCK) {
+        if !(to - from).is_multiple_of(each) {
             let mut part = piece.part.clone();
-            self.narrow(&mut part, along, from + number_of as u64 * BLOCK, (to - from) % BLOCK);
+            self.narrow(&mut part, along, from + number_of as u64 * each, (to - from) % each);
             piece.to_block(&mut part, number_of);
             piece.add_loop(&mut part, along);
             // SAFETY: the rows after the last whole block.
@@ -334,7 +336,7 @@ impl Work<'_> {
     fn whole<'a>(&self, piece: &Piece<'a>) -> Option<Whole<'a>> {
         let (Some(blocks), &[along]) = (piece.kernels.blocks, &piece.along[..]) else { return None };
         let mut part = piece.part.clone();
-        part.extents[along] = BLOCK;
+        part.extents[along] = self.block();
         let at_once =
             piece.kernels.whole_blocks.filter(|_| Some(along) == last_along(self.lowered) && self.may_hop(piece));
         if at_once.is_some() {

@@ -90,7 +90,7 @@ impl Folding {
     ) -> Folding {
         let way = match fold.order {
             _ if fold.any_order => Way::Any(schedule.groups),
-            Order::Tree { lanes, leaf, apart, part } => {
+            Order::Tree { lanes, leaf, apart, part, .. } => {
                 Way::Tree { groups: lanes / schedule.lanes, lanes, leaf, apart: (apart / schedule.lanes).max(1), part }
             }
             Order::Sequential => Way::Sequence,

@@ -148,7 +148,8 @@ fn around_calls() {
 #[test]
 fn rows_combined() {
     for (dtype, order) in COMPLEX.into_iter().flat_map(|dtype| {
-        let few = |lanes| Order::Tree { lanes, leaf: 8 * lanes, apart: (lanes / 2).max(1), part: 16 * lanes };
+        let few =
+            |lanes| Order::Tree { lanes, leaf: 8 * lanes, apart: (lanes / 2).max(1), part: 16 * lanes, block: 128 };
         [Order::PAIRWISE_COMPLEX, Order::PAIRWISE, Order::Sequential, few(1), few(2), few(4)]
             .map(|order| (dtype, order))
     }) {

@@ -217,6 +217,7 @@ impl Maker {
             leaf: 8 * lanes,
             apart: apart.min(lanes),
             part: 8 * lanes * parts,
+            block: 128,
         };
         let order = match self.random.below(8) {
             0..4 => Order::PAIRWISE,

@@ -123,7 +123,7 @@ fn rows_of_few_lanes() {
         let after = k.end_section(section);
         let [items, left, right, both, totals] = [x, left, right, both, row].map(|value| vec![value]);
         let neutral = vec![neutral.cast(dtype).bits().0];
-        let (order, any_order) = (Order::Tree { lanes, leaf: 4 * lanes, apart: 1, part: 8 * lanes }, false);
+        let (order, any_order) = (Order::Tree { lanes, leaf: 4 * lanes, apart: 1, part: 8 * lanes, block: 128 }, false);
         k.fold(super::fold((order, any_order), [items, left, right, both, totals], neutral, [combine, after]));
         let kernel = k.finish();
         same(&kernel, calls(&kernel));

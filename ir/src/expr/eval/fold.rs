@@ -37,7 +37,7 @@ impl<'a> ReductionPlan<'a> {
         start: Option<Accs>,
         combine: F,
     ) -> Fold<Accs, F> {
-        let fold = Fold::new(self.reduction.order(), row, start, combine);
+        let fold = Fold::new(self.reduction.order(rows_are_points), row, start, combine);
         match self.reduction.combine {
             Combine::Builtin(Monoid::Dot) => fold.with_first(rows_are_points, |pair: Accs| match pair[..] {
                 [a, b] => dot::total([a, b]).into_iter().collect(),

@@ -4,9 +4,7 @@ use super::super::Strided;
 use super::super::bind::{Extents, broadcast};
 use super::contraction::{is_worth_tiling, shared_axis};
 use super::{Checks, Variant};
-use rewright_ir::expr::{
-    Affine, AxisKind, Body, BodyOp, IndexExpr, Init, Mode, Order, Out, Source, Write, extent_sources,
-};
+use rewright_ir::expr::{Affine, AxisKind, Body, BodyOp, IndexExpr, Init, Mode, Out, Source, Write, extent_sources};
 use rewright_ir::{ArrayExpr, Dim, Name, Scalar};
 use smallvec::SmallVec;
 
@@ -52,7 +50,8 @@ pub fn bind(expr: &ArrayExpr, args: &[Strided<'_>], symbols: &dyn Fn(Name) -> Op
     let reduced = expr.axes.iter().position(|axis| axis.kind == AxisKind::Reduce);
     let shared = shared_axis(expr).zip(reduced);
     let tiles_rows = shared.is_some_and(|(row, step)| is_worth_tiling(expr, args, (extent(row), extent(step))));
-    let one_block = shared.is_some_and(|(_, step)| extent(step) <= Order::BLOCK as u64);
+    let blocks = expr.reductions.iter().map(|reduction| reduction.order(expr.rows_are_points()).block() as u64);
+    let one_block = shared.zip(blocks.min()).is_some_and(|((_, step), block)| extent(step) <= block);
     let variant = Variant { checks: binder.checks, tiles_rows, one_block };
     Some(ProgramSpace { points, outermost, variant, results })
 }

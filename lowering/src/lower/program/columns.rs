@@ -34,8 +34,15 @@ use std::slice::from_ref;
 const MOST_COLUMNS: usize = 240;
 const MOST_BYTES: usize = 128 << 10;
 
-/// The rows of a tile, which share a staged copy. Totals of more rows would leave the cache.
-const ROWS: u32 = 256;
+/// The rows of a tile, which share a staged copy.
+const ROWS: u32 = 512;
+
+/// The most bytes of a staged block, and of the totals that it is used for: both stay in the second-level
+/// cache.
+const STAGED_BYTES: usize = 384 << 10;
+
+/// Columns of a tile with a staged block are a multiple of this number: that of whole groups of registers.
+const GROUP: usize = 48;
 
 /// A loop over a parallel axis.
 pub(super) struct AxisLoop {
@@ -63,13 +70,29 @@ pub(super) struct Columns<'e> {
     pub tile: Tile,
 }
 
+/// The bytes of the totals of a point.
+fn bytes_of_totals(reducers: &[Reducer<'_>]) -> usize {
+    reducers.iter().flat_map(|r| r.accumulator.kept()).map(|dtype| dtype.size()).sum()
+}
+
 /// The most columns of a tile, by the size of their totals.
 pub(super) fn most_columns(reducers: &[Reducer<'_>]) -> u32 {
-    let bytes: usize = reducers.iter().flat_map(|r| r.accumulator.kept()).map(|dtype| dtype.size()).sum();
-    (MOST_BYTES / (bytes * ENTRIES)).clamp(1, MOST_COLUMNS) as u32
+    (MOST_BYTES / (bytes_of_totals(reducers) * ENTRIES)).clamp(1, MOST_COLUMNS) as u32
+}
+
+/// The most columns of a tile of several rows, which has a staged block of elements of about the size of a
+/// total.
+fn most_staged_columns(reducers: &[Reducer<'_>]) -> u32 {
+    let columns = STAGED_BYTES / (bytes_of_totals(reducers) * reducers[0].order.block());
+    (columns / GROUP * GROUP).clamp(GROUP, MOST_COLUMNS) as u32
 }
 
 impl Columns<'_> {
+    /// The number of points of a block.
+    fn block(&self) -> i64 {
+        self.reducers.first().map_or(1, |reducer| reducer.order.block() as i64)
+    }
+
     /// How tuples are combined.
     fn accumulators(&self) -> Vec<&Accumulator> {
         self.reducers.iter().map(|reducer| &reducer.accumulator).collect()
@@ -106,8 +129,8 @@ impl ProgramLowering<'_> {
         reducers: &[Reducer<'_>],
         mut loops: Vec<AxisLoop>,
     ) -> Result<(), NotLowered> {
-        let Some(column) = loops.last_mut() else { return Ok(()) };
-        column.tile = Some(most_columns(reducers));
+        let Some(last) = loops.len().checked_sub(1) else { return Ok(()) };
+        loops[last].tile = Some(most_columns(reducers));
         // Other writes keep the order of points.
         if expr.outs.iter().any(|out| out.write != Write::Unique) {
             return self.tiles(&loops, Vec::new(), |this, tile| this.columns(expr, reducers, tile));
@@ -118,6 +141,7 @@ impl ProgramLowering<'_> {
         loops.rotate_right(1);
         if let Some(at) = loops.iter().position(|nest| Some(nest.axis) == shared) {
             loops[at].tile = Some(ROWS);
+            loops[0].tile = Some(most_staged_columns(reducers));
             loops[at..].rotate_left(1);
         }
         self.tiles(&loops, Vec::new(), |this, mut tile| {
@@ -191,7 +215,7 @@ impl ProgramLowering<'_> {
     /// stack where it stays, and joined with the entries before it in place. The first entry has the result.
     fn blocks_along(&mut self, columns: &mut Columns<'_>, along: usize) -> Result<(), NotLowered> {
         let (lo, hi) = self.bounds(columns.expr, along, 0);
-        let block = Order::BLOCK as i64;
+        let block = columns.block();
         let count = self.b.ceil_div(&hi.clone().minus(&lo), block);
         if self.variant.one_block || count.as_constant().is_some_and(|count| count <= 1) {
             columns.totals = self.totals(columns);
@@ -297,7 +321,7 @@ impl ProgramLowering<'_> {
         self.nest(columns.expr, reduced, 0, |this| {
             this.step(columns)?;
             let count = this.b.count(steps);
-            let block = this.b.int(Order::BLOCK as i64);
+            let block = this.b.int(columns.block());
             let into_block = this.b.k.binary(Binary::Rem, count, block);
             let is_full = this.b.is_zero(into_block);
             let push = |b: &mut ProgramBuilder| {
@@ -307,7 +331,7 @@ impl ProgramLowering<'_> {
             this.b.when(is_full, push, |_| {});
             Ok(())
         })?;
-        let (steps, block) = (self.b.load(steps, Part::Re, &[]), self.b.int(Order::BLOCK as i64));
+        let (steps, block) = (self.b.load(steps, Part::Re, &[]), self.b.int(columns.block()));
         let whole = self.b.k.binary(Binary::Quot, steps, block);
         self.b.join_all(group, &blocks, whole, tile);
         Ok(())

@@ -6,7 +6,7 @@
 
 use crate::lower::Strided;
 use crate::lower::unroll::unrolled;
-use rewright_ir::expr::{Affine, AxisKind, IndexExpr, Operand, Order, Source};
+use rewright_ir::expr::{Affine, AxisKind, IndexExpr, Operand, Source};
 use rewright_ir::{ArrayExpr, Type};
 
 /// How much longer a call of a loop program takes before it computes anything, in nanoseconds, and how much
@@ -15,8 +15,9 @@ use rewright_ir::{ArrayExpr, Type};
 const MORE_FOR_CALL: f64 = 100.0;
 const LESS_FOR_POINT: f64 = 0.4;
 
-/// The least rows for which staging pays.
+/// The least rows for which staging pays, and the least points of the sum.
 const LEAST_ROWS: u64 = 64;
+const LEAST_POINTS: u64 = 128;
 
 /// True if a call with this many points is faster as a loop program.
 pub fn is_worth_a_program(points: u64) -> bool {
@@ -27,7 +28,7 @@ pub fn is_worth_a_program(points: u64) -> bool {
 /// reduce axis: shared elements are copied once for each tile. They are always worth it if shared elements
 /// are not adjacent along the last axis, since vectors of the copy are.
 pub fn is_worth_tiling(expr: &ArrayExpr, args: &[Strided<'_>], (rows, steps): (u64, u64)) -> bool {
-    let is_large = rows >= LEAST_ROWS && steps >= Order::BLOCK as u64;
+    let is_large = rows >= LEAST_ROWS && steps >= LEAST_POINTS;
     let is_shared = |operand: &&Operand| shared_axis(expr).is_some_and(|axis| !moves(operand, axis as u32));
     is_large || expr.operands.iter().filter(is_shared).any(|operand| is_scattered(expr, operand, args))
 }

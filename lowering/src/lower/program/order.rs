@@ -32,7 +32,7 @@ impl ProgramLowering<'_> {
                 }
             })
         };
-        let Order::Tree { lanes, leaf, apart, part } = order else {
+        let Order::Tree { lanes, leaf, apart, part, block: rows_of_block } = order else {
             let all: Vec<usize> = outer.into_iter().chain(row).collect();
             return self.nest(expr, &all, first, onto_total);
         };
@@ -52,7 +52,7 @@ impl ProgramLowering<'_> {
                 this.row(expr, captures, tree, &row, group)?;
             }
             let count = this.b.count(rows);
-            let block = this.b.int(Order::BLOCK as i64);
+            let block = this.b.int(rows_of_block as i64);
             let into_block = this.b.k.binary(Binary::Rem, count, block);
             let is_full = this.b.is_zero(into_block);
             this.b.when(
@@ -65,7 +65,7 @@ impl ProgramLowering<'_> {
             );
             Ok(())
         })?;
-        let (rows, block) = (self.b.load(rows, Part::Re, &[]), self.b.int(Order::BLOCK as i64));
+        let (rows, block) = (self.b.load(rows, Part::Re, &[]), self.b.int(rows_of_block as i64));
         let whole = self.b.k.binary(Binary::Quot, rows, block);
         self.b.join_all(&totals, &blocks, whole, &Tile::default());
         Ok(())

@@ -98,7 +98,7 @@ impl ProgramLowering<'_> {
     pub(super) fn reducers<'e>(&mut self, expr: &'e ArrayExpr) -> Result<Vec<Reducer<'e>>, NotLowered> {
         let (mut first, mut reducers) = (0, Vec::new());
         for (reduction, any_order) in expr.reductions.iter().zip(expr.any_order()) {
-            reducers.push(self.reducer(reduction, any_order, first)?);
+            reducers.push(self.reducer(expr, (reduction, any_order), first)?);
             first += reduction.accumulators.len();
         }
         Ok(reducers)
@@ -126,8 +126,8 @@ impl ProgramLowering<'_> {
 
     fn reducer<'e>(
         &mut self,
-        reduction: &'e Reduction,
-        any_order: bool,
+        expr: &ArrayExpr,
+        (reduction, any_order): (&'e Reduction, bool),
         first: usize,
     ) -> Result<Reducer<'e>, NotLowered> {
         let (combine, dtypes) = (&reduction.combine, &reduction.accumulators[..]);
@@ -161,7 +161,7 @@ impl ProgramLowering<'_> {
         };
         let (body, dtypes_of) = (self.b.close(), dtypes.into());
         let accumulator = Accumulator { dtypes: dtypes_of, fixed, neutral, any_order, left, right, body, both: both? };
-        Ok(Reducer { dtypes, start, order: reduction.order(), accumulator, first })
+        Ok(Reducer { dtypes, start, order: reduction.order(expr.rows_are_points()), accumulator, first })
     }
 
     /// Runs `each` with the tuples of a group at the current point, if the guard admits it.
