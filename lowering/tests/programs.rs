@@ -2,7 +2,9 @@
 
 use rewright_ir::Type;
 use rewright_ir::text::parse_module;
+use rewright_lowering::internals::kernel::CodeGen;
 use rewright_lowering::internals::program::{Program, Variant, lower_program};
+use rewright_lowering::internals::x64::{Level, X64};
 
 /// The vector registers of a code generator that compiles kernels with steps.
 const REGISTERS: usize = 31;
@@ -167,6 +169,40 @@ fn the_rows_of_a_window_share_elements() {
             assert_eq!(later, 0, "{value} is live while others are loaded: {text}");
         }
     }
+}
+
+#[test]
+fn work_after_a_product_leaves_its_totals_in_registers() {
+    let Ok(x64) = X64::at(Level::Avx512) else { return };
+    let text = "func @f(%a: f64[n, m], %b: f64[m, l]) -> f64[n, l] {
+entry:
+  %0 = arrayexpr [i: n, k: reduce m, j: l] (a = %a[i, k], b = %b[k, j]) {
+    yield a, b
+  } reduce (dot f64, f64) finish (sum, one) {
+    t0 = mul sum, sum
+    t1 = mul t0, 0.044715
+    t2 = add t1, sum
+    t3 = tanh t2
+    t4 = mul t3, sum
+    yield t4
+  } : f64[n, l]
+  ret %0
+}
+";
+    let variant = Variant { tiles_rows: true, one_block: true, ..Variant::default() };
+    let mut loops = 0;
+    program_of(text, variant).blocked(Some(REGISTERS)).outlined(&mut |kernel| {
+        if kernel.steps.as_ref().is_some_and(|steps| steps.first.len() == 8) {
+            let code = x64.compile(kernel).expect("a kernel");
+            let listing = code.disassembly().expect("its code");
+            // The loop over steps comes first. It multiplies and adds for 8 rows and 3 vectors.
+            let fused: Vec<&str> = listing.lines().filter(|line| line.contains("vfmadd")).take(24).collect();
+            assert!(fused.len() == 24 && fused.iter().all(|line| !line.contains("[rsp")), "{listing}");
+            loops += 1;
+        }
+        Some(0)
+    });
+    assert_eq!(loops, 1);
 }
 
 #[test]

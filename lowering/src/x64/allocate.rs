@@ -174,10 +174,15 @@ impl File<'_> {
         }
     }
     pub fn name(&self, v: V, register: u8) -> Register {
-        match self.class(v) {
-            Class::Mask => Register::K0 + u32::from(register),
-            Class::Vector(width) => vector_register(width, register),
-        }
+        register_of(self.class(v), register)
+    }
+}
+
+/// The register of a class by its number.
+pub fn register_of(class: Class, number: u8) -> Register {
+    match class {
+        Class::Mask => Register::K0 + u32::from(number),
+        Class::Vector(width) => vector_register(width, number),
     }
 }
 

@@ -6,11 +6,11 @@
 //! registers have room for. The last points are computed under a mask. If elements of some buffer are not
 //! adjacent along the vector axis, all points are computed under a mask, one at a time.
 
-use super::allocate::{Mode, Writer};
+use super::allocate::{Mode, Writer, register_of};
 use super::asm::Mem;
 use super::binding::{Binding, Spot};
 use super::frame::Frame;
-use super::machine::Class;
+use super::machine::{Class, Origin};
 use super::nest::stride_offset;
 use super::prepared::Prepared;
 use super::row_loop::{LIMIT, REMAINING};
@@ -39,10 +39,10 @@ pub struct Stepping {
     round: Prepared,
     end: Prepared,
     groups: usize,
-    /// For each group, the locations of the carried values.
-    spots: Vec<Vec<Spot>>,
-    /// The vector and mask registers of carried values.
-    reserved: [u32; 2],
+    /// The classes of the carried values.
+    classes: Vec<Class>,
+    /// The locations of carried values before the steps, during them, and after them.
+    locations: [Locations; 3],
     /// The frame offset of the number of remaining points.
     left: u32,
 }
@@ -68,31 +68,21 @@ impl Stepping {
             }
             (groups, round) = (more, larger);
         }
-        // Registers are taken from the end; K7 is the mask of the last points. Values without a register are
-        // in the frame.
-        let live = round.most_live_besides_outputs().max(before.most_live[0]).max(end.most_live[0]);
+        let classes: Vec<Class> = carried.iter().map(|carried| carried.class).collect();
         // Values in the frame are loaded into registers for their uses.
         let loaded = if fits(&round, groups) { 0 } else { 2 };
-        let least = [(live + loaded).min(registers), 7 - MASKS];
-        let mut next = [registers, 7];
-        let mut reserved = [0; 2];
-        let clobbers = step.segment.clobbers() || before.segment.clobbers() || end.segment.clobbers();
-        let mut spot = |carried: &Accumulator| {
-            let (file, bytes) = match carried.class {
-                Class::Vector(width) => (0, width.bytes()),
-                Class::Mask => (1, 8),
-            };
-            if clobbers || next[file] <= least[file] {
-                return Spot::Frame(frame.place(bytes));
-            }
-            next[file] -= 1;
-            reserved[file] |= 1 << next[file];
-            Spot::Register(next[file] as u8)
-        };
-        let spots = (0..groups).map(|_| carried.iter().map(&mut spot).collect()).collect();
-        step.pin(next[0]);
-        round.pin(next[0]);
-        Stepping { before, step, round, end, groups, spots, reserved, left: frame.place(8) }
+        let live = if step.segment.clobbers() { registers } else { round.most_live_besides_outputs() + loaded };
+        let during = Locations::new(&classes, groups, (registers, live), frame);
+        let unpinned = registers - during.reserved[0].count_ones() as usize;
+        step.pin(unpinned);
+        round.pin(unpinned);
+        // Fewer values are in registers while a segment runs that needs more of them.
+        let [first, last] = [&before, &end].map(|segment| {
+            let live = if segment.segment.clobbers() { registers } else { segment.most_live[0] };
+            during.with_room(&classes, (registers, live), frame)
+        });
+        let locations = [first, during, last];
+        Stepping { before, step, round, end, groups, classes, locations, left: frame.place(8) }
     }
 
     /// The groups of a round.
@@ -100,10 +90,89 @@ impl Stepping {
         self.groups
     }
 
-    /// The locations of some groups for a segment that takes carried values, or gives them.
-    fn binding(&self, groups: Range<usize>, [takes, gives]: [bool; 2]) -> Binding {
-        let spots = |wanted: bool| if wanted { self.spots[groups.clone()].concat() } else { Vec::new() };
-        Binding { inputs: spots(takes), outputs: spots(gives), reserved: self.reserved, merge: false }
+    /// The locations of some groups for the segment at a place: before the steps, during them, or after
+    /// them.
+    fn binding(&self, groups: Range<usize>, place: Place) -> Binding {
+        let Locations { spots, reserved } = &self.locations[place as usize];
+        let spots = |wanted: bool| if wanted { spots[groups.clone()].concat() } else { Vec::new() };
+        let (inputs, outputs) = (spots(place != Place::Before), spots(place != Place::After));
+        Binding { inputs, outputs, reserved: *reserved, merge: false }
+    }
+
+    /// The carried values of some groups whose locations differ before the steps, or after them, from those
+    /// during the steps: class, register, and frame offset.
+    fn moved(&self, groups: Range<usize>, place: Place) -> impl Iterator<Item = (Class, u8, u32)> {
+        let [other, during] = [place, Place::During].map(|place| &self.locations[place as usize].spots);
+        let pairs = groups.flat_map(|group| self.classes.iter().zip(other[group].iter().zip(&during[group])));
+        pairs.filter_map(|(&class, spots)| match spots {
+            (&Spot::Frame(at), &Spot::Register(register)) => Some((class, register, at)),
+            _ => None,
+        })
+    }
+}
+
+/// Where carried values are located: before the steps, during them, or after them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Before,
+    During,
+    After,
+}
+
+/// The locations of carried values.
+#[derive(Clone)]
+struct Locations {
+    /// By group and value.
+    spots: Vec<Vec<Spot>>,
+    /// Their vector and mask registers.
+    reserved: [u32; 2],
+}
+
+impl Locations {
+    /// Locations of values of these classes, for each group: in registers, of which the segment needs `live`
+    /// vector registers for other values; else in the frame. Registers are taken from the end; K7 is the mask
+    /// of the last points.
+    fn new(classes: &[Class], groups: usize, (registers, live): (usize, usize), frame: &mut Frame) -> Locations {
+        let least = [live.min(registers), if live < registers { 7 - MASKS } else { 7 }];
+        let (mut next, mut reserved) = ([registers, 7], [0; 2]);
+        let mut spot = |class: &Class| {
+            let file = usize::from(*class == Class::Mask);
+            if next[file] <= least[file] {
+                return Spot::Frame(frame.place(bytes(*class)));
+            }
+            next[file] -= 1;
+            reserved[file] |= 1 << next[file];
+            Spot::Register(next[file] as u8)
+        };
+        let spots = (0..groups).map(|_| classes.iter().map(&mut spot).collect()).collect();
+        Locations { spots, reserved }
+    }
+
+    /// The same locations, with values of the last groups in the frame, so that a segment has `live` vector
+    /// registers for other values.
+    fn with_room(&self, classes: &[Class], (registers, live): (usize, usize), frame: &mut Frame) -> Locations {
+        let Locations { mut spots, mut reserved } = self.clone();
+        for group in spots.iter_mut().rev() {
+            for (spot, class) in group.iter_mut().zip(classes).rev() {
+                let file = usize::from(*class == Class::Mask);
+                let lacks = registers - (reserved[0].count_ones() as usize) < live.min(registers);
+                let is_moved = lacks && (file == 0 || live >= registers);
+                if let Spot::Register(register) = *spot
+                    && is_moved
+                {
+                    reserved[file] &= !(1 << register);
+                    *spot = Spot::Frame(frame.place(bytes(*class)));
+                }
+            }
+        }
+        Locations { spots, reserved }
+    }
+}
+
+fn bytes(class: Class) -> usize {
+    match class {
+        Class::Vector(width) => width.bytes(),
+        Class::Mask => 8,
     }
 }
 
@@ -145,11 +214,11 @@ impl Writer<'_> {
         let few = self.asm.label();
         self.asm.jump(Code::Jb_rel32_64, few);
         for group in 0..of.groups {
-            self.bound_segment(&of.before, Mode::Group(group), &of.binding(group..group + 1, [false, true]))?;
+            self.bound_segment(&of.before, Mode::Group(group), &of.binding(group..group + 1, Place::Before))?;
         }
-        self.steps_of(kernel, &of.round, Mode::Group(0), &of.binding(0..of.groups, [true, true]))?;
+        self.all_steps(kernel, of, (0..of.groups, Mode::Group(0)))?;
         for group in 0..of.groups {
-            self.bound_segment(&of.end, Mode::Group(group), &of.binding(group..group + 1, [true, false]))?;
+            self.bound_segment(&of.end, Mode::Group(group), &of.binding(group..group + 1, Place::After))?;
         }
         self.asm.constant(rcx, points as u64);
         self.asm.jump(Code::Jmp_rel32_64, on);
@@ -159,9 +228,9 @@ impl Writer<'_> {
         self.asm.rr(Code::Cmova_r64_rm64, rcx, rax);
         self.asm.bind(masked);
         self.mask();
-        self.bound_segment(&of.before, Mode::Masked, &of.binding(0..1, [false, true]))?;
-        self.steps_of(kernel, &of.step, Mode::Masked, &of.binding(0..1, [true, true]))?;
-        self.bound_segment(&of.end, Mode::Masked, &of.binding(0..1, [true, false]))?;
+        self.bound_segment(&of.before, Mode::Masked, &of.binding(0..1, Place::Before))?;
+        self.all_steps(kernel, of, (0..1, Mode::Masked))?;
+        self.bound_segment(&of.end, Mode::Masked, &of.binding(0..1, Place::After))?;
         self.asm.load(rcx, Mem::frame(self.places.remaining));
         self.asm.bind(on);
         self.asm.mr(Code::Sub_rm64_r64, left, rcx);
@@ -195,6 +264,25 @@ impl Writer<'_> {
                 self.asm.mr(by, Mem::frame(self.places.pointers[n]), rax);
             }
         }
+    }
+
+    /// Runs all steps of some groups: those of a round, or one group under the mask of the last points.
+    fn all_steps(
+        &mut self,
+        kernel: &Kernel,
+        of: &Stepping,
+        (groups, mode): (Range<usize>, Mode),
+    ) -> Result<(), KernelError> {
+        for (class, register, at) in of.moved(groups.clone(), Place::Before) {
+            self.load_origin(Origin::Home(at), class, register_of(class, register))?;
+        }
+        let binding = of.binding(groups.clone(), Place::During);
+        let step = if mode == Mode::Masked { &of.step } else { &of.round };
+        self.steps_of(kernel, step, mode, &binding)?;
+        for (class, register, at) in of.moved(groups, Place::After) {
+            self.keep(at, class, register_of(class, register));
+        }
+        Ok(())
     }
 
     /// Runs the steps of a round. On entry, `base_words` are those of the first step.
