@@ -146,3 +146,35 @@ entry:
         assert!(compile(&text("f64"), backend).remarks().is_empty(), "{backend:?}");
     }
 }
+
+/// Results larger than the caches, at addresses that are not aligned to cache lines: rows of an odd number of
+/// elements, in a buffer with a border.
+#[test]
+fn rows_larger_than_the_caches_are_gathered() {
+    let copied = "func @f(%x: f64[n, m], %p: i64[k]) -> f64[k, m] {\nentry:\n  %r = take %x, %p, axis=0\n  ret %r\n}";
+    let fused = "func @f(%x: f64[n, m], %p: i64[k]) -> f64[k, m] {
+entry:
+  %r = arrayexpr [i: k, j: m] (x = %x[gather(%p[i]), j]) {
+    yield x
+  } : f64[k, m]
+  ret %r
+}";
+    let (rows, width) = (4096, 769);
+    let x = Array2::from_shape_fn((rows, width), |(i, j)| (i * 1000 + j) as f64);
+    let p = Array1::from_iter((0..rows as i64).map(|i| (i * 1237) % rows as i64 - (i % 2) * rows as i64));
+    for text in [copied, fused] {
+        let f = compile(text, Backend::Auto);
+        let mut whole = Array2::from_elem((rows + 2, width + 4), -1.0);
+        for _ in 0..3 {
+            let own = whole.slice_mut(s![1..=rows, 3..width + 3]);
+            f.call_into(&[(&x).into(), (&p).into()], &mut [own.into()]).unwrap();
+        }
+        let found = whole.slice(s![1..=rows, 3..width + 3]);
+        for (row, &at) in found.rows().into_iter().zip(&p) {
+            assert_eq!(row, x.row(at.rem_euclid(rows as i64) as usize));
+        }
+        let border = whole.iter().filter(|&&element| element == -1.0).count();
+        assert_eq!(border, whole.len() - rows * width);
+        assert_eq!(f.stats().reference, 0);
+    }
+}

@@ -260,3 +260,29 @@ fn examples_of_the_page() {
     }
     assert!(page == written, "REWRIGHT_BLESS=1 writes the programs:\n{written}");
 }
+
+#[test]
+fn results_that_are_not_read_are_streamed() {
+    let streams = Variant { streams: true, ..Variant::default() };
+    let text = |expr: &str, result: &str| {
+        format!("func @f(%x: f64[n, m], %p: i64[k]) -> {result} {{\nentry:\n  %0 = {expr} : {result}\n  ret %0\n}}\n")
+    };
+    let streaming = |text: &str, variant| {
+        let mut kernels = Vec::new();
+        let program = program_of(text, variant);
+        program.outlined(&mut |kernel| {
+            kernels.push(kernel.wishes.streaming);
+            Some(0)
+        });
+        (program.to_string().matches("streamed").count(), kernels)
+    };
+    let rows = text("arrayexpr [i: k, j: m] (x = %x[gather(%p[i]), j]) {\n    yield x\n  }", "f64[k, m]");
+    assert_eq!(streaming(&rows, streams), (1, vec![true]));
+    assert_eq!(streaming(&rows, Variant::default()), (0, vec![false]));
+    // Elements that several points add to are read.
+    let sums = text(
+        "arrayexpr [i: k, j: m] (x = %x[i, j]) {\n    yield x\n  } into ([gather(%p[i]), j] fill 0.0 combine sum)",
+        "f64[8, m]",
+    );
+    assert_eq!(streaming(&sums, streams), (0, vec![false]));
+}

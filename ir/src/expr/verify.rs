@@ -220,8 +220,10 @@ impl ExprVerifier<'_> {
             IndexExpr::Gather { arg, index, offset } => {
                 self.affine(offset, scope, what);
                 match self.args.get(*arg as usize) {
-                    Some(ty) if !ty.is_array() || ty.style().is_some() || !ty.dtype().is_int() => {
-                        self.problem(format!("{what} reads positions from {ty}, which is no dense array of integers"));
+                    Some(ty) if ty.style().is_some() || !ty.dtype().is_int() => {
+                        let message =
+                            format!("{what} reads positions from {ty}, which is no integer or dense array of them");
+                        self.problem(message);
                     }
                     Some(ty) if ty.rank() != index.len() => {
                         self.problem(format!("{what} reads positions from {ty} at {} positions", index.len()))

@@ -208,8 +208,13 @@ impl<'a> Parser<'a> {
         self.bump();
         self.bump();
         let arg = self.arg_reference(cx)?;
-        self.expect(TokenKind::LBracket, "`[` and positions")?;
-        let index = self.list(TokenKind::RBracket, "`,` or `]`", |p| p.position_along(cx))?;
+        let index = match self.kind() {
+            TokenKind::RParen => Vec::new(),
+            _ => {
+                self.expect(TokenKind::LBracket, "`[` and positions, or `)` after a scalar")?;
+                self.list(TokenKind::RBracket, "`,` or `]`", |p| p.position_along(cx))?
+            }
+        };
         self.expect(TokenKind::RParen, "`)`")?;
         let signed = matches!(self.kind(), TokenKind::Plus | TokenKind::Minus);
         let offset = if signed { self.affine(&cx.axes)? } else { Affine::default() };

@@ -249,9 +249,12 @@ impl ExprWriter<'_> {
             IndexExpr::Gather { arg, index, offset } => {
                 out.push_str("gather(");
                 self.arg_reference(*arg, out);
-                out.push('[');
-                write_list(index, out, |i, out| self.position(i, depth + 1, out));
-                out.push_str("])");
+                if !index.is_empty() {
+                    out.push('[');
+                    write_list(index, out, |i, out| self.position(i, depth + 1, out));
+                    out.push(']');
+                }
+                out.push(')');
                 if *offset != Affine::default() {
                     self.terms(offset).write_signed(out);
                 }

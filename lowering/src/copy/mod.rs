@@ -5,9 +5,11 @@
 //! axis than the target; many lines at once, where they are short; or element by element.
 
 mod kernel;
+mod row;
 mod transpose;
 
 pub use kernel::CopyKernel;
+pub use row::stream_row;
 
 use smallvec::SmallVec;
 

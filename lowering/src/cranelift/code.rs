@@ -5,7 +5,7 @@ use super::plan::Plan;
 use super::program::ProgramEmitter;
 use super::runtime::Site;
 use super::{Cranelift, unsupported};
-use crate::kernel::{CompiledKernel, KOp, Kernel, KernelArgs, KernelError};
+use crate::kernel::{CompiledKernel, KOp, Kernel, KernelArgs, KernelError, fence};
 use crate::program::{ALIGN, Program};
 use crate::scratch::with_scratch;
 use cranelift_codegen::Context;
@@ -115,6 +115,13 @@ impl CompiledKernel for Code {
         // alive as long as `self`. It changes registers, its stack, scratch memory of this layout, written
         // buffers and the call's status only.
         with_scratch(self.scratch, |scratch| unsafe { (self.entry)(args, scratch) });
+        if self.streams() {
+            fence();
+        }
+    }
+
+    fn streams(&self) -> bool {
+        matches!(&self.source, Source::Program(_, kernels, _) if kernels.iter().any(|kernel| kernel.streams()))
     }
 
     fn schedule(&self) -> String {

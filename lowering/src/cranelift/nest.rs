@@ -7,7 +7,8 @@ use super::program::ProgramEmitter;
 use super::unsupported;
 use crate::kernel::{CompiledKernel, KValue, KernelArgs, KernelError};
 use crate::program::Nest;
-use cranelift_codegen::ir::{InstBuilder, StackSlot, Value, types};
+use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, StackSlot, Value, types};
+use cranelift_codegen::isa::CallConv;
 use std::mem::offset_of;
 
 /// The stack slots for the arguments of kernels.
@@ -92,8 +93,17 @@ impl ProgramEmitter<'_> {
             self.e.b.ins().stack_store(types::I64, word, slot, args + field as i32);
         }
         let kernel = self.kernels.get(nest.number).ok_or_else(|| unsupported("a nest without a kernel"))?;
-        let kernel = self.e.int(types::I64, std::ptr::from_ref(kernel) as i64);
         let args = self.e.b.ins().stack_addr(types::I64, slot, args);
+        // The fence after streaming stores is that of the program.
+        if let Some(entry) = kernel.entry() {
+            let mut signature = Signature::new(CallConv::SystemV);
+            signature.params.push(AbiParam::new(types::I64));
+            let signature = self.e.b.import_signature(signature);
+            let callee = self.e.int(types::I64, entry as i64);
+            self.e.b.ins().call_indirect(signature, callee, &[args]);
+            return Ok(());
+        }
+        let kernel = self.e.int(types::I64, std::ptr::from_ref(kernel) as i64);
         let signature = self.e.signature("kernel", &[types::I64; 2], None);
         let callee = self.e.int(types::I64, call_kernel as *const () as i64);
         self.e.b.ins().call_indirect(signature, callee, &[kernel, args]);

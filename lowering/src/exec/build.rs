@@ -17,6 +17,7 @@ use super::pick::Pick;
 use super::plan::*;
 use super::view::ViewOp;
 use super::wrap::{wrap, wrap_store};
+use super::wrap_gather::{gathers_elements, wrap_gather};
 use super::wrap_reduction::{to_be_equal, wrap_reduction};
 use super::{Instead, LowerError, Remark};
 use crate::kernel::{KInst, KOp, Kernel};
@@ -481,8 +482,8 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         Ok(match (meaning, data.attrs.expr()) {
             (Meaning::Store(_), _) => Arc::new(wrap_store(self.func, data)?),
             (_, Some(expr)) if data.op == ARRAYEXPR => Arc::clone(expr),
-            _ => Arc::new(match wrap_reduction(self.func, data) {
-                Some(reduction) => reduction?,
+            _ => Arc::new(match wrap_reduction(self.func, data).or_else(|| wrap_gather(self.func, data)) {
+                Some(expr) => expr?,
                 None => wrap(self.planner.module, self.func, data)?,
             }),
         })
@@ -576,6 +577,10 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
     /// The steps that concatenate arrays, or that gather elements at positions.
     fn copied(&self, data: &InstData) -> Option<StepKind> {
         if data.args.iter().chain(&data.results).any(|&v| self.func.ty(v).style().is_some()) {
+            return None;
+        }
+        // Code generators have their own loops for elements.
+        if !self.planner.codegens.is_empty() && gathers_elements(self.func, data) {
             return None;
         }
         let exit = self.exit(data);

@@ -27,7 +27,7 @@ pub struct LoopProgram {
     types: Vec<Type>,
     codegens: CodeGens,
     /// By [`Variant`]; an error if no code generator compiles it.
-    variants: [OnceLock<Result<Compiled, String>>; 16],
+    variants: [OnceLock<Result<Compiled, String>>; 32],
 }
 
 /// A variant that is ready to run.
@@ -211,8 +211,8 @@ impl LoopProgram {
     }
 
     pub(super) fn variant(&self, variant: Variant) -> Result<&Compiled, &String> {
-        let Variant { checks, tiles_rows, one_block } = variant;
-        let number = [checks.positions, checks.writes, tiles_rows, one_block]
+        let Variant { checks, tiles_rows, one_block, streams } = variant;
+        let number = [checks.positions, checks.writes, tiles_rows, one_block, streams]
             .iter()
             .rev()
             .fold(0, |n, &bit| 2 * n + usize::from(bit));

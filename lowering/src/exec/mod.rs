@@ -90,6 +90,7 @@ mod times;
 mod value;
 mod view;
 mod wrap;
+mod wrap_gather;
 mod wrap_reduction;
 
 pub use args::Arg;

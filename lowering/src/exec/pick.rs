@@ -7,12 +7,18 @@ use super::parts::stretched;
 use super::plan::{ArrayEval, Step};
 use super::value::{Held, Place, Shape, Strides, copy_elements};
 use super::view::element;
+use crate::copy::stream_row;
+use crate::kernel::fence;
+use crate::schedule::facts;
 use rewright_ir::eval::broadcast_shapes;
 use rewright_ir::ops::compress::COMPRESS;
 use rewright_ir::ops::gather::{GATHER, TAKE};
 use rewright_ir::value::checked_len;
-use rewright_ir::{Element, EvalError, InstData, with_dtype};
+use rewright_ir::{DType, Element, EvalError, InstData, with_dtype};
 use smallvec::SmallVec;
+
+/// Shorter rows, in bytes, stay in the caches: a streaming store of less than a cache line takes longer.
+const LEAST_STREAMED: usize = 512;
 
 /// A gather step.
 #[derive(Clone, Copy, Debug)]
@@ -182,13 +188,14 @@ fn lines(place: &Place<'_>, along: &[isize], mut each: impl FnMut(Line)) {
 fn add_positions(held: &Held, extents: &[usize], extent: usize, stride: isize, offsets: &mut [isize]) -> Option<()> {
     let extent = i64::try_from(extent).ok()?;
     // The distance in bytes, and whether the index is in bounds.
-    let distance = |at: Option<i128>| {
-        let at = at.and_then(|at| i64::try_from(at).ok()).unwrap_or(i64::MAX);
+    let distance = |at: i64| {
         let at = if at < 0 { at.wrapping_add(extent) } else { at };
         ((at as isize).wrapping_mul(stride), (0..extent).contains(&at))
     };
+    // No array has the greatest index.
+    let position = |at: Option<i128>| at.and_then(|at| i64::try_from(at).ok()).unwrap_or(i64::MAX);
     if let Held::Scalar(scalar) = held {
-        let (distance, is_inside) = distance(scalar.to_i128());
+        let (distance, is_inside) = distance(position(scalar.to_i128()));
         offsets.iter_mut().for_each(|offset| *offset = offset.wrapping_add(distance));
         return is_inside.then_some(());
     }
@@ -196,21 +203,30 @@ fn add_positions(held: &Held, extents: &[usize], extent: usize, stride: isize, o
     let place = spread.place();
     let (mut rest, mut fits) = (offsets, true);
     let nowhere: Strides = Strides::from_elem(0, extents.len());
-    with_dtype!(place.dtype, T => lines(&place, &nowhere, |line| {
+    lines(&place, &nowhere, |line| {
         let count = line.count.min(rest.len());
         let (own, others) = std::mem::take(&mut rest).split_at_mut(count);
         fits &= count == line.count;
-        for (n, offset) in own.iter_mut().enumerate() {
-            let at = line.at.wrapping_offset(n as isize * line.step);
-            // SAFETY: the address is that of an element of this dtype. The array stays alive while it is
-            // held.
-            let position = unsafe { at.cast::<T>().read_unaligned() }.to_scalar();
-            let (distance, is_inside) = distance(position.to_i128());
-            *offset = offset.wrapping_add(distance);
+        let addresses = (0..).map(|n: isize| line.at.wrapping_offset(n * line.step));
+        let mut add = |own: &mut isize, at: i64| {
+            let (distance, is_inside) = distance(at);
+            *own = own.wrapping_add(distance);
             fits &= is_inside;
+        };
+        match place.dtype {
+            DType::I64 => own.iter_mut().zip(addresses).for_each(|(own, at)| {
+                // SAFETY: each address is that of an element of this dtype. The array stays alive while it
+                // is held.
+                add(own, unsafe { at.cast::<i64>().read_unaligned() });
+            }),
+            dtype => with_dtype!(dtype, T => own.iter_mut().zip(addresses).for_each(|(own, at)| {
+                // SAFETY: as above.
+                let element = unsafe { at.cast::<T>().read_unaligned() };
+                add(own, position(element.to_scalar().to_i128()));
+            })),
         }
         rest = others;
-    }));
+    });
     fits.then_some(())
 }
 
@@ -291,6 +307,10 @@ unsafe fn copy_picked(array: &Place<'_>, picked: &Picked, target: *mut u8, strid
         rest_shape.iter().zip(target_rest.iter().zip(&dense)).all(|(&extent, (a, b))| extent < 2 || a == b)
     };
     let line = if is_line { rest_shape.iter().product::<usize>() * size } else { 0 };
+    // As in kernels, results go past the caches if these have no room for the arrays.
+    let bytes = |shape: &[usize]| shape.iter().product::<usize>() * size;
+    let written = bytes(&array.shape[..*outer]) * offsets.len() * bytes(rest_shape) / size;
+    let streams = line >= LEAST_STREAMED && (written + written.min(bytes(array.shape))) as u64 > facts().last_level;
     let outside = Place { shape: &array.shape[..*outer], strides: &source_strides[..*outer], unit: 1, ..*array };
     walk(&outside, target_outer, |source, into| {
         let into = target.wrapping_offset(into);
@@ -305,22 +325,26 @@ unsafe fn copy_picked(array: &Place<'_>, picked: &Picked, target: *mut u8, strid
             // SAFETY: by the caller's promise, the elements of the subarray at each offset are valid to read,
             // those of the target are valid to write, and the two do not alias.
             unsafe {
-                match line {
-                    0 => pairs.for_each(|(from, to)| {
+                match (line, streams) {
+                    (0, _) => pairs.for_each(|(from, to)| {
                         copy_elements(&Place { pointer: from, ..rest }, to, target_rest);
                     }),
-                    1 => pairs.for_each(|(from, to)| copy_bytes::<1>(from, to)),
-                    2 => pairs.for_each(|(from, to)| copy_bytes::<2>(from, to)),
-                    4 => pairs.for_each(|(from, to)| copy_bytes::<4>(from, to)),
-                    8 => pairs.for_each(|(from, to)| copy_bytes::<8>(from, to)),
-                    16 => pairs.for_each(|(from, to)| copy_bytes::<16>(from, to)),
-                    32 => pairs.for_each(|(from, to)| copy_bytes::<32>(from, to)),
-                    64 => pairs.for_each(|(from, to)| copy_bytes::<64>(from, to)),
+                    (_, true) => pairs.for_each(|(from, to)| stream_row(from, to, line)),
+                    (1, _) => pairs.for_each(|(from, to)| copy_bytes::<1>(from, to)),
+                    (2, _) => pairs.for_each(|(from, to)| copy_bytes::<2>(from, to)),
+                    (4, _) => pairs.for_each(|(from, to)| copy_bytes::<4>(from, to)),
+                    (8, _) => pairs.for_each(|(from, to)| copy_bytes::<8>(from, to)),
+                    (16, _) => pairs.for_each(|(from, to)| copy_bytes::<16>(from, to)),
+                    (32, _) => pairs.for_each(|(from, to)| copy_bytes::<32>(from, to)),
+                    (64, _) => pairs.for_each(|(from, to)| copy_bytes::<64>(from, to)),
                     _ => pairs.for_each(|(from, to)| std::ptr::copy_nonoverlapping(from, to, line)),
                 }
             }
         });
     });
+    if streams {
+        fence();
+    }
 }
 
 /// Copies a row of a size for which the compiler makes loads and stores instead of a call.

@@ -311,6 +311,16 @@ impl Kernel {
     }
 }
 
+/// Makes earlier streaming stores of this thread visible to other threads before its later stores are.
+/// Streaming stores are weakly ordered.
+pub fn fence() {
+    // SAFETY: all processors of this architecture have the instruction.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
+}
+
 /// The arguments of a kernel call. All pointers are valid for the call. `extents` has one entry per axis,
 /// `pointers` one per buffer, `strides` (in bytes) one for each buffer and axis, buffer by buffer, and
 /// `params` one per scalar parameter (its bits, zero-extended).
@@ -349,6 +359,13 @@ pub trait CompiledKernel: Send + Sync {
     /// call, every element at `pointer + sum(index * stride)`, for indices below the extents, is valid to
     /// read, and to write if the buffer is written. Written buffers obey [`Buffer::written`].
     unsafe fn call(&self, args: &KernelArgs);
+
+    /// The address of the function that runs the kernel, if [`call`](CompiledKernel::call) does no more than
+    /// call it, and [`fence`] after [streaming](CompiledKernel::streams) stores. It takes the address of the
+    /// arguments, by the System V convention of x86-64.
+    fn entry(&self) -> Option<*const u8> {
+        None
+    }
 
     /// A description of how the code runs the loops.
     fn schedule(&self) -> String;

@@ -48,7 +48,7 @@ impl ProgramBuilder {
 
     /// Adds a buffer of the caller.
     pub fn caller_buffer(&mut self, dtype: DType, rank: usize) -> u32 {
-        self.buffer(dtype, Storage::Caller { rank })
+        self.buffer(dtype, Storage::Caller { rank, streamed: false })
     }
 
     /// Adds a local buffer, which exists to the end of the scope.

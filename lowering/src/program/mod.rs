@@ -36,6 +36,7 @@ mod print;
 mod reduce;
 mod replay;
 mod stage;
+mod stream;
 mod verify;
 mod walk;
 
@@ -81,6 +82,8 @@ pub enum Storage {
     Caller {
         /// The number of dims.
         rank: usize,
+        /// Whether kernels write the elements past the caches.
+        streamed: bool,
     },
     /// In registers or on the stack, with these extents. [`Stmt::Local`] says where it exists.
     Local {
@@ -240,7 +243,7 @@ impl Program {
     pub fn caller_buffers(&self) -> impl Iterator<Item = (usize, usize)> {
         let mut strides = 0;
         self.buffers.iter().enumerate().filter_map(move |(number, buffer)| {
-            let Storage::Caller { rank } = buffer.storage else { return None };
+            let Storage::Caller { rank, .. } = buffer.storage else { return None };
             let first = strides;
             strides += rank;
             Some((number, first))
@@ -252,7 +255,7 @@ impl BufferDecl {
     /// The number of dims.
     pub fn rank(&self) -> usize {
         match &self.storage {
-            Storage::Caller { rank } => *rank,
+            Storage::Caller { rank, .. } => *rank,
             Storage::Local { extents } => extents.len(),
         }
     }

@@ -9,7 +9,7 @@
 
 use super::walk::each_access;
 use super::{
-    Accumulator, BufferDecl, Linear, Location, Nest, NestBuffer, Program, ProgramBuilder, Reduce, Slots, Stmt,
+    Accumulator, BufferDecl, Linear, Location, Nest, NestBuffer, Program, ProgramBuilder, Reduce, Slots, Stmt, Storage,
 };
 use crate::kernel::{Binary, Buffer, Fold, KInst, KOp, KValue, Kernel, KernelBuilder, Part, Steps};
 use crate::program::For;
@@ -136,7 +136,10 @@ impl Outliner<'_> {
     /// The call of a kernel.
     fn finish(&mut self, draft: Draft<'_>) -> Option<Nest> {
         let Draft { k, buffers, params, loops, .. } = draft;
-        let kernel = k.finish();
+        let mut kernel = k.finish();
+        let written = kernel.buffers.iter().zip(&buffers).filter(|(own, _)| own.written);
+        let storages = written.map(|(_, buffer)| &self.b.buffers()[buffer.first.buffer as usize].storage);
+        kernel.wishes.streaming = { storages }.all(|storage| matches!(storage, Storage::Caller { streamed: true, .. }));
         let known = self.known.iter().find(|(known, _)| **known == kernel);
         let (kernel, number) = match known {
             Some((kernel, number)) => (kernel.clone(), *number),

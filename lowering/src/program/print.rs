@@ -10,7 +10,10 @@ impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, buffer) in self.buffers.iter().enumerate() {
             match &buffer.storage {
-                Storage::Caller { rank } => writeln!(f, "buffer b{number}: {}, rank {rank}", buffer.dtype)?,
+                Storage::Caller { rank, streamed } => {
+                    let how = if *streamed { ", streamed" } else { "" };
+                    writeln!(f, "buffer b{number}: {}, rank {rank}{how}", buffer.dtype)?;
+                }
                 Storage::Local { .. } => {}
             }
         }

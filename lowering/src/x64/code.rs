@@ -19,7 +19,7 @@ use super::select::{Rows, Selector};
 use super::stages::Stages;
 use super::steps::Stepping;
 use super::{Level, together, unsupported};
-use crate::kernel::{CompiledKernel, Kernel, KernelArgs, KernelError, Packing};
+use crate::kernel::{CompiledKernel, Kernel, KernelArgs, KernelError, Packing, fence};
 use std::sync::OnceLock;
 
 /// A compiled kernel.
@@ -122,6 +122,12 @@ impl Code {
     }
 }
 
+impl Code {
+    fn address(&self) -> *const u8 {
+        self.memory.bytes()[self.entry..].as_ptr()
+    }
+}
+
 impl CompiledKernel for Code {
     // A group loads all elements before the stores that depend on them, and no point is in two groups.
     fn overwrites(&self) -> bool {
@@ -129,14 +135,21 @@ impl CompiledKernel for Code {
     }
 
     unsafe fn call(&self, args: &KernelArgs) {
-        let entry = self.memory.bytes()[self.entry..].as_ptr();
+        let entry = self.address();
         // SAFETY: the code at the entry is a function of this type and calling convention, and preserves the
         // callee-saved registers.
         let entry = unsafe { std::mem::transmute::<*const u8, unsafe extern "sysv64" fn(*const KernelArgs)>(entry) };
         // SAFETY: the caller vouches for the memory behind `args`, as the trait demands. The code lives as
         // long as `self`, the processor supports its instructions, and it changes only its own frame,
         // registers, and the elements of written buffers.
-        unsafe { entry(args) }
+        unsafe { entry(args) };
+        if self.streams() {
+            fence();
+        }
+    }
+
+    fn entry(&self) -> Option<*const u8> {
+        Some(self.address())
     }
 
     fn schedule(&self) -> String {

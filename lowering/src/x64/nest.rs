@@ -151,11 +151,6 @@ impl Writer<'_> {
         let (body, exit) = (self.asm.bound(), self.asm.label());
         self.arguments(kernel, exit);
         self.level(kernel, (levels, folding, stepping), 0)?;
-        if self.schedule.streams {
-            // Streaming stores are weakly ordered. The fence makes them visible before the end of the call
-            // is signaled to other threads.
-            self.asm.plain(Code::Sfence);
-        }
         self.asm.bind(exit);
         self.asm.plain(Code::VEX_Vzeroupper);
         self.asm.rm(Code::Lea_r64_m, Register::RSP, Mem::at(Register::RBP, -8 * KEPT.len() as i64));

@@ -240,8 +240,14 @@ impl Generator {
                     shape.push(some(axis.hi));
                 }
                 let kind = [DType::I64, DType::I32, DType::U8, DType::I8, DType::U64][self.rng.usize(0..5)];
+                let is_scalar = rank == 0 && self.one_in(2);
                 let p = self.array(kind, shape, Some(n));
-                let gather = format!("gather(%{}[{}])", self.params[p].name, at.join(", "));
+                if is_scalar && let Some(Datum::Array(element)) = self.args.pop() {
+                    self.args.push(Datum::Scalar(element.get(&[]).expect("its only element")));
+                    self.params[p].shape = None;
+                }
+                let at = if rank == 0 { String::new() } else { format!("[{}]", at.join(", ")) };
+                let gather = format!("gather(%{}{at})", self.params[p].name);
                 let gather = if self.one_in(4) { format!("{gather} + {}", self.rng.usize(1..3)) } else { gather };
                 let mode = self.pick(&["", "", "wrap", "clamp", "check"]);
                 (if mode.is_empty() { gather } else { format!("{mode}({gather})") }, n)

@@ -55,6 +55,8 @@ pub struct Variant {
     pub tiles_rows: bool,
     /// Whether the points along the only reduce axis of a contraction are one block of the order.
     pub one_block: bool,
+    /// Whether results are larger than the caches.
+    pub streams: bool,
 }
 
 /// A loop program, and the meaning of its parameters and buffers.
@@ -124,10 +126,16 @@ pub fn lower_program(expr: &ArrayExpr, args: &[Type], variant: Variant) -> Resul
     };
     let sliced = lowering.whole(expr)?;
     let ProgramLowering { b, params, buffers, .. } = lowering;
+    let is_result = |buffer: &ProgramBuffer| matches!(buffer, ProgramBuffer::Result(_));
+    let results: Vec<u32> = { &buffers }.iter().filter(|(of, _)| is_result(of)).map(|(_, &buffer)| buffer).collect();
     let (params, buffers) = (params.into_keys().collect(), buffers.into_keys().collect());
     let (program, mut insts) = (b.finish(), 0);
     program.each_inst(&mut |_| insts += 1);
-    Ok(LoweredProgram { program: program.optimized(), params, buffers, sliced, insts })
+    let mut program = program.optimized();
+    if variant.streams {
+        program.stream(results.into_iter());
+    }
+    Ok(LoweredProgram { program, params, buffers, sliced, insts })
 }
 
 /// A program under construction.

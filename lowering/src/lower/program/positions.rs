@@ -1,7 +1,7 @@
 //! Positions of reads and writes, and the handling of positions out of bounds.
 
 use super::{ProgramBuffer, ProgramLowering, ProgramParam};
-use crate::kernel::{Binary, KValue};
+use crate::kernel::{Binary, KValue, Part};
 use crate::lower::NotLowered;
 use crate::program::{Condition, Linear};
 use crate::scalar::Elem;
@@ -121,14 +121,7 @@ impl ProgramLowering<'_> {
             }
             IndexExpr::Gather { arg, index, offset } => {
                 let dtype = self.args[*arg as usize].dtype();
-                let buffer = self.buffer(ProgramBuffer::Arg(*arg), dtype, index.len());
-                let mut at: SmallVec<[Linear; 3]> = SmallVec::new();
-                for (dim, inner) in index.iter().enumerate() {
-                    let extent = self.param(ProgramParam::ArgExtent(*arg, dim));
-                    let position = self.position(inner, extent, false)?;
-                    at.push(self.in_bounds(position, extent, is_read_from_array(inner))?);
-                }
-                let mut found = self.b.load_elem(buffer, dtype, &at).re;
+                let mut found = self.gathered(*arg, index)?;
                 if dtype == DType::U64 && wraps {
                     let found = self.unsigned_remainder(found, extent);
                     return Ok(self.affine(offset).plus_term(found, 1));
@@ -155,6 +148,23 @@ impl ProgramLowering<'_> {
                 self.affine(offset).plus_term(found, 1)
             }
         })
+    }
+
+    /// An integer operand, or the element of an operand at positions.
+    fn gathered(&mut self, arg: u32, index: &[IndexExpr]) -> Result<KValue, NotLowered> {
+        let ty = &self.args[arg as usize];
+        if ty.is_scalar() {
+            return Ok(self.param(ProgramParam::Scalar(arg, Part::Re)));
+        }
+        let dtype = ty.dtype();
+        let buffer = self.buffer(ProgramBuffer::Arg(arg), dtype, index.len());
+        let mut at: SmallVec<[Linear; 3]> = SmallVec::new();
+        for (dim, inner) in index.iter().enumerate() {
+            let extent = self.param(ProgramParam::ArgExtent(arg, dim));
+            let position = self.position(inner, extent, false)?;
+            at.push(self.in_bounds(position, extent, is_read_from_array(inner))?);
+        }
+        Ok(self.b.load_elem(buffer, dtype, &at).re)
     }
 
     /// A number that is equal to a `u64` modulo an extent, as an `i64` of less than twice the extent.
