@@ -11,8 +11,8 @@
 //! only loads, stores and [`Stmt::Fail`] depend on the conditions around them.
 //!
 //! Each transformation is a file: `hoist`, `partition`, `forward`, `fission`, `stage`, `interchange`, `fuse`,
-//! `jam` (which `jam_policy` decides on), `distribute`, then `outline`, whose nests become kernels, and
-//! `expand`. `docs/loop-programs.md` has their order, and examples.
+//! `jam` (which `jam_policy` decides on), `eager`, `stream`, `distribute`, then `outline`, whose nests become
+//! kernels, and `expand`. `docs/loop-programs.md` has their order, and examples.
 
 mod build;
 mod dependence;

@@ -1,10 +1,11 @@
 //! Kernels with steps: rounds of groups of points of the vector axis. Each round runs all steps, with the
 //! carried values of its groups in registers.
 //!
-//! The groups of a round share uniform values, such as elements of the left operand of a matrix product:
-//! each is loaded once for all groups (unroll-and-jam). [`Stepping::new`] chooses the most groups that
-//! registers have room for. The last points are computed under a mask. If elements of some buffer are not
-//! adjacent along the vector axis, all points are computed under a mask, one at a time.
+//! The groups of a round share uniform values, such as elements of the left operand of a matrix product: each
+//! is loaded once for all groups (unroll-and-jam). [`Stepping::new`] chooses the most groups that registers
+//! have room for; two of the last groups are a round, too. The last points are computed under a mask. If
+//! elements of some buffer are not adjacent along the vector axis, all points are computed under a mask, one
+//! at a time.
 
 use super::allocate::{Mode, Writer, register_of};
 use super::asm::Mem;
@@ -35,10 +36,9 @@ const MASKS: usize = 3;
 pub struct Stepping {
     before: Prepared,
     step: Prepared,
-    /// One step of all groups of a round.
-    round: Prepared,
+    /// One step of all groups of a round, for the most groups first, and for fewer ones.
+    rounds: Vec<(usize, Prepared)>,
     end: Prepared,
-    groups: usize,
     /// The classes of the carried values.
     classes: Vec<Class>,
     /// The locations of carried values before the steps, during them, and after them.
@@ -74,20 +74,23 @@ impl Stepping {
         let live = if step.segment.clobbers() { registers } else { round.most_live_besides_outputs() + loaded };
         let during = Locations::new(&classes, groups, (registers, live), frame);
         let unpinned = registers - during.reserved[0].count_ones() as usize;
+        // Two of the last groups are a round of their own.
+        let mut rounds = vec![(groups, round)];
+        rounds.extend((groups > 2).then(|| (2, step.of_groups(2))));
         step.pin(unpinned);
-        round.pin(unpinned);
+        rounds.iter_mut().for_each(|(_, round)| round.pin(unpinned));
         // Fewer values are in registers while a segment runs that needs more of them.
         let [first, last] = [&before, &end].map(|segment| {
             let live = if segment.segment.clobbers() { registers } else { segment.most_live[0] };
             during.with_room(&classes, (registers, live), frame)
         });
         let locations = [first, during, last];
-        Stepping { before, step, round, end, groups, classes, locations, left: frame.place(8) }
+        Stepping { before, step, rounds, end, classes, locations, left: frame.place(8) }
     }
 
-    /// The groups of a round.
+    /// The most groups of a round.
     pub fn groups(&self) -> usize {
-        self.groups
+        self.rounds[0].0
     }
 
     /// The locations of some groups for the segment at a place: before the steps, during them, or after
@@ -195,7 +198,6 @@ impl Writer<'_> {
     pub fn vector_points(&mut self, kernel: &Kernel, of: &Stepping, axis: usize) -> Result<(), KernelError> {
         let (rax, rcx) = (Register::RAX, REMAINING);
         let (left, lanes) = (Mem::frame(of.left), self.schedule.lanes);
-        let points = (of.groups * lanes) as i32;
         let [again, part, masked, on, done] = std::array::from_fn(|_| self.asm.label());
         self.asm.load(rax, Mem::frame(self.places.extents[axis]));
         self.asm.store(left, rax);
@@ -210,26 +212,28 @@ impl Writer<'_> {
         self.asm.constant(rcx, 1);
         self.asm.jump(Code::Jmp_rel32_64, masked);
         self.asm.bind(part);
-        self.asm.ri(Code::Cmp_rm64_imm32, rcx, points);
-        let few = self.asm.label();
-        self.asm.jump(Code::Jb_rel32_64, few);
-        for group in 0..of.groups {
-            self.bound_segment(&of.before, Mode::Group(group), &of.binding(group..group + 1, Place::Before))?;
+        for (groups, round) in &of.rounds {
+            let (points, few) = (groups * lanes, self.asm.label());
+            self.asm.ri(Code::Cmp_rm64_imm32, rcx, points as i32);
+            self.asm.jump(Code::Jb_rel32_64, few);
+            for group in 0..*groups {
+                self.bound_segment(&of.before, Mode::Group(group), &of.binding(group..group + 1, Place::Before))?;
+            }
+            self.all_steps(kernel, (of, round), (0..*groups, Mode::Group(0)))?;
+            for group in 0..*groups {
+                self.bound_segment(&of.end, Mode::Group(group), &of.binding(group..group + 1, Place::After))?;
+            }
+            self.asm.constant(rcx, points as u64);
+            self.asm.jump(Code::Jmp_rel32_64, on);
+            self.asm.bind(few);
         }
-        self.all_steps(kernel, of, (0..of.groups, Mode::Group(0)))?;
-        for group in 0..of.groups {
-            self.bound_segment(&of.end, Mode::Group(group), &of.binding(group..group + 1, Place::After))?;
-        }
-        self.asm.constant(rcx, points as u64);
-        self.asm.jump(Code::Jmp_rel32_64, on);
-        self.asm.bind(few);
         self.asm.constant(rax, lanes as u64);
         self.asm.rr(Code::Cmp_r64_rm64, rcx, rax);
         self.asm.rr(Code::Cmova_r64_rm64, rcx, rax);
         self.asm.bind(masked);
         self.mask();
         self.bound_segment(&of.before, Mode::Masked, &of.binding(0..1, Place::Before))?;
-        self.all_steps(kernel, of, (0..1, Mode::Masked))?;
+        self.all_steps(kernel, (of, &of.step), (0..1, Mode::Masked))?;
         self.bound_segment(&of.end, Mode::Masked, &of.binding(0..1, Place::After))?;
         self.asm.load(rcx, Mem::frame(self.places.remaining));
         self.asm.bind(on);
@@ -266,18 +270,18 @@ impl Writer<'_> {
         }
     }
 
-    /// Runs all steps of some groups: those of a round, or one group under the mask of the last points.
+    /// Runs all steps of some groups, of which this is one step: those of a round, or one group under the
+    /// mask of the last points.
     fn all_steps(
         &mut self,
         kernel: &Kernel,
-        of: &Stepping,
+        (of, step): (&Stepping, &Prepared),
         (groups, mode): (Range<usize>, Mode),
     ) -> Result<(), KernelError> {
         for (class, register, at) in of.moved(groups.clone(), Place::Before) {
             self.load_origin(Origin::Home(at), class, register_of(class, register))?;
         }
         let binding = of.binding(groups.clone(), Place::During);
-        let step = if mode == Mode::Masked { &of.step } else { &of.round };
         self.steps_of(kernel, step, mode, &binding)?;
         for (class, register, at) in of.moved(groups, Place::After) {
             self.keep(at, class, register_of(class, register));
