@@ -139,7 +139,9 @@ impl Outliner<'_> {
         let mut kernel = k.finish();
         let written = kernel.buffers.iter().zip(&buffers).filter(|(own, _)| own.written);
         let storages = written.map(|(_, buffer)| &self.b.buffers()[buffer.first.buffer as usize].storage);
-        kernel.wishes.streaming = { storages }.all(|storage| matches!(storage, Storage::Caller { streamed: true, .. }));
+        let mut storages = storages.peekable();
+        kernel.wishes.streaming = storages.peek().is_some()
+            && storages.all(|storage| matches!(storage, Storage::Caller { streamed: true, .. }));
         let known = self.known.iter().find(|(known, _)| **known == kernel);
         let (kernel, number) = match known {
             Some((kernel, number)) => (kernel.clone(), *number),

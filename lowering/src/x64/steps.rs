@@ -158,8 +158,9 @@ impl Locations {
         for group in spots.iter_mut().rev() {
             for (spot, class) in group.iter_mut().zip(classes).rev() {
                 let file = usize::from(*class == Class::Mask);
-                let lacks = registers - (reserved[0].count_ones() as usize) < live.min(registers);
-                let is_moved = lacks && (file == 0 || live >= registers);
+                // A segment that needs all registers clobbers masks, too.
+                let lacks = registers - (reserved[0].count_ones() as usize) < live;
+                let is_moved = live >= registers || (lacks && file == 0);
                 if let Spot::Register(register) = *spot
                     && is_moved
                 {
