@@ -172,8 +172,8 @@ pub struct Index {
 pub enum IndexExpr {
     /// An affine form of axes and symbols.
     Affine(Affine),
-    /// An integer element of another array, or an integer operand, plus an affine form: `gather(%idx[i]) +
-    /// 1`, `gather(%start) + i`. A negative element counts from the end.
+    /// An integer element of another array, or an integer operand, plus an affine form:
+    /// `gather(%idx[i]) + 1`, `gather(%start) + i`. A negative element counts from the end.
     Gather {
         /// The instruction's operand that holds the positions: an array, or an integer, which has no index.
         arg: u32,

@@ -1,5 +1,5 @@
-//! Gather steps: copy the elements of an array at positions from index arrays, or where a mask is true, to
-//! the result.
+//! Gather steps: copy the rows of an array at positions from index arrays, or what a mask selects, to the
+//! result. Single elements at positions are [expressions](super::wrap_gather), if there is a code generator.
 
 use super::by_reference::Why;
 use super::machine::{Activation, Machine};

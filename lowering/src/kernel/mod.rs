@@ -361,7 +361,7 @@ pub trait CompiledKernel: Send + Sync {
     unsafe fn call(&self, args: &KernelArgs);
 
     /// The address of the function that runs the kernel, if [`call`](CompiledKernel::call) does no more than
-    /// call it, and [`fence`] after [streaming](CompiledKernel::streams) stores. It takes the address of the
+    /// call it, and fence its [streaming](CompiledKernel::streams) stores. It takes the address of the
     /// arguments, by the System V convention of x86-64.
     fn entry(&self) -> Option<*const u8> {
         None
