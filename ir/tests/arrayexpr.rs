@@ -510,7 +510,7 @@ fn each_mistake_is_a_problem() {
         (|e| e.operands[0].index[0].expr = IndexExpr::Mod(Affine::axis(0), 0), "not positive"),
         (|e| e.operands[0].index[0].mode = Mode::Pad(Scalar::I8(0)), "padded with i8"),
         (|e| e.operands[0].index[0] = index(IndexExpr::Affine(form(0, 2, 0)), Mode::Broadcast), "not an axis"),
-        (|e| e.operands[0].index[0].expr = gather_from(1), "no dense array of integers"),
+        (|e| e.operands[0].index[0].expr = gather_from(1), "no integer or dense array"),
         (|e| e.operands[1].name = "x".into(), "is taken"),
         (|e| e.axes[0].hi = None, ""),
         (|e| e.axes[0] = Axis { lo: num(1), hi: None, ..e.axes[0].clone() }, "lower bound must be 0"),
