@@ -1,6 +1,7 @@
 //! Random statements, with arrays that fit them most of the time.
 
-use super::oracle::{Arr, Num};
+use super::numbers::Num;
+use super::oracle::Arr;
 use std::collections::BTreeMap;
 
 pub struct Generated {

@@ -6,10 +6,12 @@
 //! `REWRIGHT_SEED` selects others.
 
 mod generate;
+mod numbers;
 mod oracle;
 
 use generate::{Generated, statement};
-use oracle::{Arr, Num, Oracle, Result_, Stop};
+use numbers::Num;
+use oracle::{Arr, Oracle, Result_, Stop};
 use rewright::exec::{Arg, Backend};
 use rewright::{Array, DType, Datum, EvalError, Limits, Scalar, evaluate};
 use rewright_index::{Statements, parse};

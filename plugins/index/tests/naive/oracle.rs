@@ -3,36 +3,13 @@
 //! It shares nothing with the implementation but the tree. Ranges are found by trial: of all integers of a
 //! window, those for which a position is in bounds.
 
+use super::numbers::{Num, accumulated, binary, joined};
 use rewright::Literal;
 use rewright_index::syntax::{
     Assign, Binary, Expr, ExprKind, Line, Place, Position, Program, RangeSign, Statement, Unary,
 };
 use std::collections::BTreeMap;
-
-/// A number.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Num {
-    B(bool),
-    I(i64),
-    F(f64),
-}
-
-impl Num {
-    pub fn f(self) -> f64 {
-        match self {
-            Num::B(b) => f64::from(u8::from(b)),
-            Num::I(n) => n as f64,
-            Num::F(x) => x,
-        }
-    }
-    fn i(self) -> i64 {
-        match self {
-            Num::B(b) => i64::from(b),
-            Num::I(n) => n,
-            Num::F(x) => x as i64,
-        }
-    }
-}
+use std::fmt;
 
 /// An array with its first indices.
 #[derive(Clone, Debug)]
@@ -44,15 +21,23 @@ pub struct Arr {
 }
 
 /// The reason why there is no result.
-#[derive(Debug)]
 pub enum Stop {
     /// The statement is wrong.
-    Wrong(#[allow(dead_code, reason = "for messages")] String),
+    Wrong(String),
     /// The evaluator does not say.
     Skip,
 }
 
-type Got<T> = Result<T, Stop>;
+impl fmt::Debug for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stop::Wrong(why) => write!(f, "an error: {why}"),
+            Stop::Skip => write!(f, "nothing"),
+        }
+    }
+}
+
+pub type Got<T> = Result<T, Stop>;
 
 fn wrong<T>(message: impl Into<String>) -> Got<T> {
     Err(Stop::Wrong(message.into()))
@@ -699,73 +684,4 @@ impl<'a> Oracle<'a> {
         }
         Ok(shape)
     }
-}
-
-/// The accumulator after one more term. Sums and products of truth values are integers.
-fn accumulated(op: &str, sum: Option<Num>, term: Num) -> Got<Num> {
-    let term = match (op, term) {
-        ("+" | "*", Num::B(b)) => Num::I(i64::from(b)),
-        (_, term) => term,
-    };
-    let zero = match op {
-        "+" => Some(0),
-        "*" => Some(1),
-        _ => None,
-    };
-    match (sum, zero) {
-        (Some(sum), _) => joined(op, sum, term),
-        (None, Some(n)) => joined(op, if matches!(term, Num::F(_)) { Num::F(n as f64) } else { Num::I(n) }, term),
-        (None, None) => Ok(term),
-    }
-}
-
-fn joined(op: &str, a: Num, b: Num) -> Got<Num> {
-    match op {
-        "+" => binary(Binary::Add, a, b),
-        "*" => binary(Binary::Multiply, a, b),
-        "max" | "min" => {
-            let takes = |x: f64, y: f64| if op == "max" { y > x } else { y < x };
-            Ok(match (a, b) {
-                (Num::F(_), _) | (_, Num::F(_)) => {
-                    let (x, y) = (a.f(), b.f());
-                    Num::F(if x.is_nan() {
-                        x
-                    } else if y.is_nan() || takes(x, y) {
-                        y
-                    } else {
-                        x
-                    })
-                }
-                _ => Num::I(if op == "max" { a.i().max(b.i()) } else { a.i().min(b.i()) }),
-            })
-        }
-        _ => Err(Stop::Skip),
-    }
-}
-
-fn binary(op: Binary, a: Num, b: Num) -> Got<Num> {
-    let is_float = matches!(a, Num::F(_)) || matches!(b, Num::F(_));
-    let (x, y, n, m) = (a.f(), b.f(), a.i(), b.i());
-    Ok(match op {
-        Binary::Add if is_float => Num::F(x + y),
-        Binary::Subtract if is_float => Num::F(x - y),
-        Binary::Multiply if is_float => Num::F(x * y),
-        Binary::Add => Num::I(n.wrapping_add(m)),
-        Binary::Subtract => Num::I(n.wrapping_sub(m)),
-        Binary::Multiply => Num::I(n.wrapping_mul(m)),
-        Binary::Divide => Num::F(x / y),
-        Binary::FloorDivide if is_float => return Err(Stop::Skip),
-        Binary::Remainder if is_float => return Err(Stop::Skip),
-        Binary::FloorDivide if m == 0 => Num::I(0),
-        Binary::Remainder if m == 0 => Num::I(0),
-        Binary::FloorDivide => Num::I(n.wrapping_div(m) - i64::from(n % m != 0 && (n < 0) != (m < 0))),
-        Binary::Remainder => Num::I(n.wrapping_rem(m) + if n % m != 0 && (n < 0) != (m < 0) { m } else { 0 }),
-        Binary::Less => Num::B(x < y),
-        Binary::LessEqual => Num::B(x <= y),
-        Binary::Greater => Num::B(x > y),
-        Binary::GreaterEqual => Num::B(x >= y),
-        Binary::Equal => Num::B(x == y),
-        Binary::NotEqual => Num::B(x != y),
-        _ => return Err(Stop::Skip),
-    })
 }
