@@ -2,9 +2,7 @@
 
 use rewright_ir::Type;
 use rewright_ir::text::parse_module;
-use rewright_lowering::internals::kernel::CodeGen;
 use rewright_lowering::internals::program::{Program, Variant, lower_program};
-use rewright_lowering::internals::x64::{Level, X64};
 
 /// The vector registers of a code generator that compiles kernels with steps.
 const REGISTERS: usize = 31;
@@ -172,7 +170,10 @@ fn the_rows_of_a_window_share_elements() {
 }
 
 #[test]
+#[cfg(target_arch = "x86_64")]
 fn work_after_a_product_leaves_its_totals_in_registers() {
+    use rewright_lowering::internals::kernel::CodeGen;
+    use rewright_lowering::internals::x64::{Level, X64};
     let Ok(x64) = X64::at(Level::Avx512) else { return };
     let text = "func @f(%a: f64[n, m], %b: f64[m, l]) -> f64[n, l] {
 entry:

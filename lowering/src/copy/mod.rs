@@ -5,11 +5,11 @@
 //! axis than the target; many lines at once, where they are short; or element by element.
 
 mod kernel;
-mod row;
+mod stream;
 mod transpose;
 
 pub use kernel::CopyKernel;
-pub use row::stream_row;
+pub use stream::stream_row;
 
 use smallvec::SmallVec;
 

@@ -482,8 +482,9 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         Ok(match (meaning, data.attrs.expr()) {
             (Meaning::Store(_), _) => Arc::new(wrap_store(self.func, data)?),
             (_, Some(expr)) if data.op == ARRAYEXPR => Arc::clone(expr),
-            _ => Arc::new(match wrap_reduction(self.func, data).or_else(|| wrap_gather(self.func, data)) {
-                Some(expr) => expr?,
+            _ if gathers_elements(self.func, data) => Arc::new(wrap_gather(self.func, data)?),
+            _ => Arc::new(match wrap_reduction(self.func, data) {
+                Some(reduction) => reduction?,
                 None => wrap(self.planner.module, self.func, data)?,
             }),
         })

@@ -9,7 +9,7 @@ use super::value::{Held, Place, Shape, Strides, copy_elements};
 use super::view::element;
 use crate::copy::stream_row;
 use crate::kernel::fence;
-use crate::schedule::facts;
+use crate::schedule::{bytes_of_gather, exceeds_caches, facts};
 use rewright_ir::eval::broadcast_shapes;
 use rewright_ir::ops::compress::COMPRESS;
 use rewright_ir::ops::gather::{GATHER, TAKE};
@@ -307,10 +307,10 @@ unsafe fn copy_picked(array: &Place<'_>, picked: &Picked, target: *mut u8, strid
         rest_shape.iter().zip(target_rest.iter().zip(&dense)).all(|(&extent, (a, b))| extent < 2 || a == b)
     };
     let line = if is_line { rest_shape.iter().product::<usize>() * size } else { 0 };
-    // As in kernels, results go past the caches if these have no room for the arrays.
-    let bytes = |shape: &[usize]| shape.iter().product::<usize>() * size;
-    let written = bytes(&array.shape[..*outer]) * offsets.len() * bytes(rest_shape) / size;
-    let streams = line >= LEAST_STREAMED && (written + written.min(bytes(array.shape))) as u64 > facts().last_level;
+    let elements = |shape: &[usize]| shape.iter().product::<usize>();
+    let written = elements(&array.shape[..*outer]) * offsets.len() * elements(rest_shape) * size;
+    let all = bytes_of_gather(written as u64, std::iter::once((elements(array.shape) * size) as u64));
+    let streams = line >= LEAST_STREAMED && exceeds_caches(facts(), all, false);
     let outside = Place { shape: &array.shape[..*outer], strides: &source_strides[..*outer], unit: 1, ..*array };
     walk(&outside, target_outer, |source, into| {
         let into = target.wrapping_offset(into);

@@ -48,7 +48,8 @@ pub fn wrap_store(func: &Function, data: &InstData) -> Result<ArrayExpr, String>
     Ok(wrapper.finish(smallvec![value], vec![(to.dtype(), to.dims().to_vec())], loc))
 }
 
-struct Wrapper {
+/// An expression under construction.
+pub(super) struct Wrapper {
     dims: Vec<Dim>,
     axes: Vec<Axis>,
     operands: Vec<Operand>,
@@ -58,7 +59,8 @@ struct Wrapper {
 }
 
 impl Wrapper {
-    fn new(dims: &[Dim], types: &[Type]) -> Result<Wrapper, String> {
+    /// An expression without operands. Results have these dims, and the instruction's operands these types.
+    pub(super) fn new(dims: &[Dim], types: &[Type]) -> Result<Wrapper, String> {
         let taken = |name| types.iter().flat_map(Type::dims).chain(dims).any(|dim| *dim == Dim::Sym(name));
         let axes = axes_along(dims, taken);
         if axes.iter().zip(dims).any(|(axis, dim)| axis.hi.is_none() && *dim != Dim::Any) {
@@ -92,11 +94,16 @@ impl Wrapper {
         };
         let index = ty.dims().iter().enumerate().map(index).collect();
         let source = if ty.rank() > 0 { Source::Array(arg) } else { Source::Scalar(arg) };
-        let name = self.names.for_value(func, value, "x");
-        self.operands.push(Operand { name, source, dtype: ty.dtype(), index });
-        let read = BodyRef::Operand(self.operands.len() as u32 - 1);
+        let read = self.operand(func, value, source, index);
         self.known.insert(value, read);
         read
+    }
+
+    /// Adds an operand, which reads a value at these positions.
+    pub(super) fn operand(&mut self, func: &Function, value: Value, source: Source, index: Vec<Index>) -> BodyRef {
+        let name = self.names.for_value(func, value, "x");
+        self.operands.push(Operand { name, source, dtype: func.ty(value).dtype(), index });
+        BodyRef::Operand(self.operands.len() as u32 - 1)
     }
 
     /// Applies an op without attributes, and returns its only result.
@@ -137,7 +144,13 @@ impl Wrapper {
         inline_function(&mut self.body, module, callee, &args, data.loc)
     }
 
-    fn finish(mut self, yields: SmallVec<[BodyRef; 2]>, outs: Vec<(DType, Vec<Dim>)>, loc: Loc) -> ArrayExpr {
+    /// The expression that yields these values.
+    pub(super) fn finish(
+        mut self,
+        yields: SmallVec<[BodyRef; 2]>,
+        outs: Vec<(DType, Vec<Dim>)>,
+        loc: Loc,
+    ) -> ArrayExpr {
         self.body.yields = yields.into_iter().collect();
         let index: Vec<IndexExpr> =
             (0..self.axes.len()).map(|axis| IndexExpr::Affine(Affine::axis(axis as u32))).collect();

@@ -6,6 +6,7 @@ use super::legal;
 use super::lines::LINE;
 use super::policy::fission::is_most;
 use super::policy::row_lanes::LEAST_TIMES;
+use super::policy::stream::exceeds_caches;
 use super::search::{Blocks, points_of_block};
 use super::sequence::{Sequence, Transform};
 use super::series::ready;
@@ -140,7 +141,7 @@ impl Decision {
             sequence = call.fission(kernels).unwrap_or_default();
         }
         debug_assert_eq!(legal::check(lowered, chunk, &sequence), Ok(()), "{sequence:?}");
-        let stream = wish.stream.unwrap_or_else(|| call.bytes(bound) > facts.last_level / if used { 3 } else { 1 });
+        let stream = wish.stream.unwrap_or_else(|| exceeds_caches(facts, call.bytes(bound), used));
         // Staged results are read again at once, so they stay in the caches.
         let stages_results = |transform: &Transform| matches!(transform, Transform::Stage(stage) if stage.writes);
         let stream = stream && !sequence.iter().any(stages_results);
@@ -322,8 +323,7 @@ impl Call<'_> {
             .is_some_and(|(outer, inner)| outer + 1 == inner && self.extent(outer) >= least && one_by_one(outer))
     }
 
-    /// The bytes of all arrays together, or 0 for a reduction. Results of calls that exceed the last-level
-    /// cache, which other processes use too, would be evicted before they are read.
+    /// The bytes of all arrays together, or 0 for a reduction.
     fn bytes(&self, all: &Bound) -> u64 {
         if self.kernel.fold.is_some() {
             return 0;

@@ -21,7 +21,7 @@
 //! | `split`, `stage`, `collapse`, `fission` | transformations of the loops of a block |
 //! | `legal` | whether a sequence of them is legal |
 //! | `decide` | asks the policies for the sequence of a call, and decides on threads and stores |
-//! | `policy/` | one file a policy: `tile`, `row_lanes`, `collapse`, `fission` |
+//! | `policy/` | one file a policy: `tile`, `row_lanes`, `collapse`, `fission`, `stream` |
 //! | `run`, `sequence` | run a call: the chunks of its threads, and the sequence of each |
 //! | `row_blocks`, `result_lanes` | totals of columns in registers, for blocks of rows |
 //! | `parts`, `search` | one long row in parts, and the parts of a search |
@@ -66,6 +66,7 @@ pub(crate) use lines::{LINE, Lines};
 pub(crate) use packed::{packed_decision, run_packed, written};
 pub(crate) use parts::{Halves, run_parts};
 pub(crate) use policy::fission::{LEAST_ITEMS, is_much};
+pub(crate) use policy::stream::{bytes_of_gather, exceeds_caches};
 pub(crate) use result_lanes::ResultLanes;
 pub(crate) use row_blocks::BlockKernels;
 pub(crate) use run::{Work, run};

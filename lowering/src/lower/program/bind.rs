@@ -4,7 +4,7 @@ use super::super::Strided;
 use super::super::bind::{Extents, broadcast};
 use super::contraction::{is_worth_tiling, shared_axis};
 use super::{Checks, Variant};
-use crate::schedule::facts;
+use crate::schedule::{bytes_of_gather, exceeds_caches, facts};
 use rewright_ir::expr::{Affine, AxisKind, Body, BodyOp, IndexExpr, Init, Mode, Out, Source, Write, extent_sources};
 use rewright_ir::{ArrayExpr, DType, Dim, Name, Scalar};
 use smallvec::SmallVec;
@@ -53,13 +53,12 @@ pub fn bind(expr: &ArrayExpr, args: &[Strided<'_>], symbols: &dyn Fn(Name) -> Op
     let tiles_rows = shared.is_some_and(|(row, step)| is_worth_tiling(expr, args, (extent(row), extent(step))));
     let blocks = expr.reductions.iter().map(|reduction| reduction.order(expr.rows_are_points()).block() as u64);
     let one_block = shared.zip(blocks.min()).is_some_and(|((_, step), block)| extent(step) <= block);
-    let streams = bytes(expr, args, &results) > facts().last_level;
+    let streams = exceeds_caches(facts(), bytes(expr, args, &results), false);
     let variant = Variant { checks: binder.checks, tiles_rows, one_block, streams };
     Some(ProgramSpace { points, outermost, variant, results })
 }
 
-/// The bytes of results and operands. An operand counts as no more than the results: a gather reads no more
-/// of it.
+/// The bytes of results and operands, each operand once.
 fn bytes(expr: &ArrayExpr, args: &[Strided<'_>], results: &[(Extents, Option<Scalar>)]) -> u64 {
     let of = |extents: &mut dyn Iterator<Item = usize>, dtype: DType| {
         extents.fold(dtype.size() as u64, |all, n| all.saturating_mul(n as u64))
@@ -73,9 +72,9 @@ fn bytes(expr: &ArrayExpr, args: &[Strided<'_>], results: &[(Extents, Option<Sca
         }
         let Some(array) = args.get(arg as usize) else { return 0 };
         let moving = array.shape.iter().zip(array.strides).filter(|(_, stride)| **stride != 0);
-        of(&mut moving.map(|(&n, _)| n), operand.dtype).min(written)
+        of(&mut moving.map(|(&n, _)| n), operand.dtype)
     });
-    read.fold(written, u64::saturating_add)
+    bytes_of_gather(written, read)
 }
 
 struct Binder<'a> {

@@ -126,8 +126,8 @@ pub fn lower_program(expr: &ArrayExpr, args: &[Type], variant: Variant) -> Resul
     };
     let sliced = lowering.whole(expr)?;
     let ProgramLowering { b, params, buffers, .. } = lowering;
-    let is_result = |buffer: &ProgramBuffer| matches!(buffer, ProgramBuffer::Result(_));
-    let results: Vec<u32> = { &buffers }.iter().filter(|(of, _)| is_result(of)).map(|(_, &buffer)| buffer).collect();
+    let results = buffers.iter().filter(|(of, _)| matches!(of, ProgramBuffer::Result(_)));
+    let results: Vec<u32> = results.map(|(_, &buffer)| buffer).collect();
     let (params, buffers) = (params.into_keys().collect(), buffers.into_keys().collect());
     let (program, mut insts) = (b.finish(), 0);
     program.each_inst(&mut |_| insts += 1);

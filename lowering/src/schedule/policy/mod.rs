@@ -6,6 +6,7 @@
 pub(super) mod collapse;
 pub(super) mod fission;
 pub(super) mod row_lanes;
+pub(super) mod stream;
 pub(super) mod tile;
 
 use super::decide::Call;
