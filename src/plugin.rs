@@ -59,7 +59,7 @@ pub use rewright_rewrites::{register_condition, rule};
 
 // --- Styles, and affine forms for their elements
 
-pub use rewright_ir::expr::{self, Affine, BodyRef, Condition, Index, IndexExpr, Mode, SymExpr, Test};
+pub use rewright_ir::expr::{self, Affine, BodyRef, Condition, Index, IndexExpr, Mode, Negative, SymExpr, Test};
 pub use rewright_ir::style::{Arguments, Destination};
 pub use rewright_ir::{Component, Style, StyleDef, Styled, Unread, register_style};
 

@@ -199,7 +199,12 @@ fn quotients_and_remainders_round_down() {
 #[test]
 fn gathers_count_from_the_end_and_are_checked() {
     let gather = |mode, offset| {
-        let expr = IndexExpr::Gather { arg: 1, index: vec![at(0)], offset: Affine::constant(offset) };
+        let expr = IndexExpr::Gather {
+            arg: 1,
+            index: vec![at(0)],
+            offset: Affine::constant(offset),
+            negative: Negative::FromEnd,
+        };
         copy(3, operand("x", Source::Array(0), F, vec![index(expr, mode)]))
     };
     let x = vector(&[1., 2., 3., 4.]);
@@ -252,7 +257,8 @@ fn cumulative_sums_are_guarded_reductions() {
 fn several_points_write_one_element_only_where_that_means_something() {
     let scatter = |write, fill: Option<f64>| {
         let mut expr = copy(4, read("x", 0, &[0]));
-        let index = IndexExpr::Gather { arg: 1, index: vec![at(0)], offset: Affine::default() };
+        let index =
+            IndexExpr::Gather { arg: 1, index: vec![at(0)], offset: Affine::default(), negative: Negative::FromEnd };
         expr.outs = vec![Out { fill: fill.map(Scalar::F64), write, ..out(&[Dim::Const(3)], vec![index]) }];
         expr
     };
@@ -563,7 +569,7 @@ fn each_mistake_is_a_problem() {
 }
 
 fn gather_from(arg: u32) -> IndexExpr {
-    IndexExpr::Gather { arg, index: vec![at(0), at(1)], offset: Affine::default() }
+    IndexExpr::Gather { arg, index: vec![at(0), at(1)], offset: Affine::default(), negative: Negative::FromEnd }
 }
 
 #[test]

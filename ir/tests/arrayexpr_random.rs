@@ -93,6 +93,7 @@ impl Random {
                 arg: self.of(&[2, 2, 2, 1, 7]),
                 index: vec![self.position(depth - 1)],
                 offset: self.affine(),
+                negative: self.of(&[Negative::FromEnd, Negative::BeforeStart]),
             },
             3 => IndexExpr::Affine(self.affine()),
             _ => IndexExpr::Affine(Affine::axis(self.below(3) as u32)),

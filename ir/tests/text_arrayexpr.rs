@@ -83,7 +83,9 @@ x4 = %a[0, n - m - 2]) {
     use Mode::*;
     let pad = Pad(Scalar::F64(0.5));
     assert_eq!(modes, [Clamp, Wrap, pad, Check, Proved, Clamp, Check, Clamp, Proved, Proved]);
-    let IndexExpr::Gather { arg, index, offset } = &expr.operands[3].index[1].expr else { panic!("no gather") };
+    let IndexExpr::Gather { arg, index, offset, negative: Negative::FromEnd } = &expr.operands[3].index[1].expr else {
+        panic!("no gather")
+    };
     assert_eq!((*arg, offset), (2, &Affine::axis(0).add_axis(0, 0).unwrap_or_default().add_constant(-1)));
     assert!(matches!(index[0], IndexExpr::Gather { arg: 1, .. }));
 }

@@ -173,7 +173,7 @@ pub enum IndexExpr {
     /// An affine form of axes and symbols.
     Affine(Affine),
     /// An integer element of another array, or an integer operand, plus an affine form:
-    /// `gather(%idx[i]) + 1`, `gather(%start) + i`. A negative element counts from the end.
+    /// `gather(%idx[i]) + 1`, `gather(%start) + i`.
     Gather {
         /// The instruction's operand that holds the positions: an array, or an integer, which has no index.
         arg: u32,
@@ -181,11 +181,31 @@ pub enum IndexExpr {
         index: Vec<IndexExpr>,
         /// Added to the element.
         offset: Affine,
+        /// The meaning of a negative element.
+        #[serde(default, skip_serializing_if = "Negative::is_from_end")]
+        negative: Negative,
     },
     /// The floor of a quotient: `(i + 1) // 2`, divisor > 0.
     FloorDiv(Affine, i64),
     /// The remainder, never negative: `k % 3`, divisor > 0.
     Mod(Affine, i64),
+}
+
+/// The meaning of a negative element that is a position.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Negative {
+    /// It counts from the end of the dim, as in NumPy: `gather(%idx[i])`.
+    #[default]
+    FromEnd,
+    /// It is a position before the first element: `gather_from_start(%idx[i])`.
+    BeforeStart,
+}
+
+impl Negative {
+    /// True for [`Negative::FromEnd`].
+    pub fn is_from_end(&self) -> bool {
+        *self == Negative::FromEnd
+    }
 }
 
 impl IndexExpr {

@@ -217,7 +217,7 @@ impl ExprVerifier<'_> {
                     self.problem(format!("{what} divides by {divisor}, which is not positive"));
                 }
             }
-            IndexExpr::Gather { arg, index, offset } => {
+            IndexExpr::Gather { arg, index, offset, .. } => {
                 self.affine(offset, scope, what);
                 match self.args.get(*arg as usize) {
                     Some(ty) if ty.style().is_some() || !ty.dtype().is_int() => {

@@ -5,7 +5,7 @@ use super::expr_ast::{PIndex, PMode};
 use super::lexer::TokenKind;
 use super::parser::{Parsed, Parser, clip};
 use crate::diag::Diagnostic;
-use crate::expr::{Affine, Condition, IndexExpr, Mode, SymExpr, Test};
+use crate::expr::{Affine, Condition, IndexExpr, Mode, Negative, SymExpr, Test};
 use crate::name::Name;
 use crate::registry::Registry;
 use std::collections::BTreeMap;
@@ -187,8 +187,10 @@ impl<'a> Parser<'a> {
 
     /// A position along one dim: an affine form, a quotient, a remainder, or `gather(%idx[i]) + 1`.
     pub fn position_along(&mut self, cx: &mut ExprCx<'_, 'a>) -> Parsed<IndexExpr> {
-        if self.is_word("gather") && self.ahead(1).kind == TokenKind::LParen {
-            return self.nested(|p| p.gather(cx));
+        for (word, negative) in GATHERS {
+            if self.is_word(word) && self.ahead(1).kind == TokenKind::LParen {
+                return self.nested(|p| p.gather(cx, negative));
+            }
         }
         let start = self.loc();
         let (sum, simple) = self.sum(&cx.axes)?;
@@ -204,7 +206,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn gather(&mut self, cx: &mut ExprCx<'_, 'a>) -> Parsed<IndexExpr> {
+    fn gather(&mut self, cx: &mut ExprCx<'_, 'a>, negative: Negative) -> Parsed<IndexExpr> {
         self.bump();
         self.bump();
         let arg = self.arg_reference(cx)?;
@@ -218,7 +220,7 @@ impl<'a> Parser<'a> {
         self.expect(TokenKind::RParen, "`)`")?;
         let signed = matches!(self.kind(), TokenKind::Plus | TokenKind::Minus);
         let offset = if signed { self.affine(&cx.axes)? } else { Affine::default() };
-        Ok(IndexExpr::Gather { arg, index, offset })
+        Ok(IndexExpr::Gather { arg, index, offset, negative })
     }
 
     /// A position with its access mode.
@@ -236,7 +238,7 @@ impl<'a> Parser<'a> {
             "wrap" => Some(Mode::Wrap),
             "clamp" => Some(Mode::Clamp),
             "pad" => None,
-            "" | "gather" => {
+            "" | "gather" | "gather_from_start" => {
                 let expr = self.position_along(cx)?;
                 let mode = PMode::Known(default_mode(&expr));
                 return Ok(PIndex { expr, mode });
@@ -269,7 +271,10 @@ impl<'a> Parser<'a> {
 }
 
 /// The words that may precede a position in parentheses.
-const MODES: [&str; 7] = ["proved", "bcast", "check", "wrap", "clamp", "pad", "gather"];
+const MODES: [&str; 8] = ["proved", "bcast", "check", "wrap", "clamp", "pad", "gather", "gather_from_start"];
+
+/// The words of positions that are read from arrays.
+const GATHERS: [(&str, Negative); 2] = [("gather", Negative::FromEnd), ("gather_from_start", Negative::BeforeStart)];
 
 /// The mode that the text omits. Positions from an array can't be proved in bounds.
 pub(super) fn default_mode(expr: &IndexExpr) -> Mode {

@@ -246,8 +246,8 @@ impl ExprWriter<'_> {
                 let _ = write!(out, " % {divisor}");
             }
             IndexExpr::Gather { .. } if depth > MAX_DEPTH => out.push_str("..."),
-            IndexExpr::Gather { arg, index, offset } => {
-                out.push_str("gather(");
+            IndexExpr::Gather { arg, index, offset, negative } => {
+                out.push_str(if negative.is_from_end() { "gather(" } else { "gather_from_start(" });
                 self.arg_reference(*arg, out);
                 if !index.is_empty() {
                     out.push('[');

@@ -123,7 +123,8 @@ impl Maker<'_> {
                 self.gathers += 1;
                 let arg = *self.rng.pick(&positions);
                 let index = (0..self.types[arg].rank()).map(|_| self.position(depth + 1)).collect();
-                IndexExpr::Gather { arg: arg as u32, index, offset: self.affine() }
+                let negative = *self.rng.pick(&[Negative::FromEnd, Negative::BeforeStart]);
+                IndexExpr::Gather { arg: arg as u32, index, offset: self.affine(), negative }
             }
             3 if self.axes > 0 => IndexExpr::Affine(Affine::axis(self.rng.below(self.axes) as u32)),
             _ => IndexExpr::Affine(self.affine()),

@@ -2,7 +2,7 @@
 //! generators.
 
 use super::wrap::Wrapper;
-use rewright_ir::expr::{Affine, Index, IndexExpr, Mode, Source};
+use rewright_ir::expr::{Affine, Index, IndexExpr, Mode, Negative, Source};
 use rewright_ir::ops::gather::{GATHER, TAKE};
 use rewright_ir::{ArrayExpr, Dim, Function, InstData, Type};
 use smallvec::smallvec;
@@ -31,7 +31,10 @@ pub fn wrap_gather(func: &Function, data: &InstData) -> Result<ArrayExpr, String
             false => IndexExpr::Affine(Affine::axis(axis as u32)),
         };
         let index = ty.dims().iter().zip(first..).map(position).collect();
-        Index { expr: IndexExpr::Gather { arg, index, offset: Affine::default() }, mode: Mode::Check }
+        Index {
+            expr: IndexExpr::Gather { arg, index, offset: Affine::default(), negative: Negative::FromEnd },
+            mode: Mode::Check,
+        }
     };
     let index = (0..).zip(&types).skip(1).map(gathered).collect();
     let mut wrapper = Wrapper::new(result.dims(), &types)?;

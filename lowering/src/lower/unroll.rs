@@ -221,9 +221,9 @@ impl<'e> Unrolling<'e> {
                     None => IndexExpr::Mod(form, *n),
                 }
             }
-            IndexExpr::Gather { arg, index, offset } => {
+            IndexExpr::Gather { arg, index, offset, negative } => {
                 let index = index.iter().map(|inner| self.position(inner, point)).collect::<Option<_>>()?;
-                IndexExpr::Gather { arg: *arg, index, offset: self.form(offset, point)? }
+                IndexExpr::Gather { arg: *arg, index, offset: self.form(offset, point)?, negative: *negative }
             }
         })
     }

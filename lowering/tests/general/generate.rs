@@ -247,7 +247,8 @@ impl Generator {
                     self.params[p].shape = None;
                 }
                 let at = if rank == 0 { String::new() } else { format!("[{}]", at.join(", ")) };
-                let gather = format!("gather(%{}{at})", self.params[p].name);
+                let word = if self.one_in(3) { "gather_from_start" } else { "gather" };
+                let gather = format!("{word}(%{}{at})", self.params[p].name);
                 let gather = if self.one_in(4) { format!("{gather} + {}", self.rng.usize(1..3)) } else { gather };
                 let mode = self.pick(&["", "", "wrap", "clamp", "check"]);
                 (if mode.is_empty() { gather } else { format!("{mode}({gather})") }, n)
@@ -494,7 +495,8 @@ impl Generator {
                         }
                         0 => {
                             let p = self.array(DType::I64, vec![extent], Some(n));
-                            at.push(format!("gather(%{}[{}])", self.params[p].name, axis.name));
+                            let word = if self.one_in(3) { "gather_from_start" } else { "gather" };
+                            at.push(format!("{word}(%{}[{}])", self.params[p].name, axis.name));
                             dims.push(n.to_string());
                             shape.push(n);
                         }

@@ -2,8 +2,8 @@
 
 use super::single::elementwise;
 use rewright_ir::expr::{
-    Affine, Axis, AxisKind, Body, BodyInst, BodyOp, BodyRef, Condition, Index, IndexExpr, Mode, Operand, Out, Source,
-    SymExpr, Test, Write,
+    Affine, Axis, AxisKind, Body, BodyInst, BodyOp, BodyRef, Condition, Index, IndexExpr, Mode, Negative, Operand, Out,
+    Source, SymExpr, Test, Write,
 };
 use rewright_ir::{ArrayExpr, Attrs, DType, Dim, Loc, Name, Scalar, Type, registry};
 
@@ -51,7 +51,7 @@ fn extents(lowered: &Lowered, shapes: &[&[usize]]) -> Option<Vec<u64>> {
 
 #[test]
 fn refusals_say_why() {
-    let gather = IndexExpr::Gather { arg: 0, index: vec![], offset: Affine::default() };
+    let gather = IndexExpr::Gather { arg: 0, index: vec![], offset: Affine::default(), negative: Negative::FromEnd };
     assert!(refusal(|e| e.operands[0].index[0].expr = gather).contains("malformed"), "a position too few");
     assert!(refusal(|e| e.operands[0].index[0].mode = Mode::Clamp).contains("beyond the ends"));
     assert!(refusal(|e| e.guard.push(Condition { form: Affine::axis(0), test: Test::Zero })).contains("guard"));

@@ -289,7 +289,10 @@ fn at_places(cell: &mut Cell<'_>, value: Value, result: &Type, places: &[Value])
         // `view` gave the array the extents of the result, so every place is in bounds.
         let arg = cell.arg(places[axis + missing]);
         let along = vec![IndexExpr::Affine(Affine::axis(0))];
-        Index { expr: IndexExpr::Gather { arg, index: along, offset: Affine::constant(0) }, mode: Mode::Check }
+        Index {
+            expr: IndexExpr::Gather { arg, index: along, offset: Affine::constant(0), negative: Negative::FromEnd },
+            mode: Mode::Check,
+        }
     });
     let index = index.collect();
     cell.read_by(value, index)

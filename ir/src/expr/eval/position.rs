@@ -1,6 +1,6 @@
 //! Positions and reads, with resolved symbols and extents.
 
-use super::super::{Affine, IndexExpr, Mode, Operand, Source, SymExpr};
+use super::super::{Affine, IndexExpr, Mode, Negative, Operand, Source, SymExpr};
 use super::env::Env;
 use crate::error::EvalError;
 use crate::name::Name;
@@ -44,7 +44,7 @@ pub(super) enum Position {
     Form(Form),
     FloorDiv(Form, i128),
     Mod(Form, i128),
-    Gather { arg: usize, index: Vec<Position>, offset: Form },
+    Gather { arg: usize, index: Vec<Position>, offset: Form, negative: Negative },
 }
 
 impl Position {
@@ -53,10 +53,11 @@ impl Position {
             IndexExpr::Affine(form) => Position::Form(Form::new(form, env)?),
             IndexExpr::FloorDiv(form, d) => Position::FloorDiv(Form::new(form, env)?, i128::from(*d)),
             IndexExpr::Mod(form, d) => Position::Mod(Form::new(form, env)?, i128::from(*d)),
-            IndexExpr::Gather { arg, index, offset } => Position::Gather {
+            IndexExpr::Gather { arg, index, offset, negative } => Position::Gather {
                 arg: *arg as usize,
                 index: index.iter().map(|p| Position::new(p, env)).collect::<Result<_, _>>()?,
                 offset: Form::new(offset, env)?,
+                negative: *negative,
             },
         })
     }
@@ -67,7 +68,7 @@ impl Position {
             Position::Form(form) => form.at(point),
             Position::FloorDiv(form, divisor) => Ok(form.at(point)?.div_euclid(*divisor)),
             Position::Mod(form, divisor) => Ok(form.at(point)?.rem_euclid(*divisor)),
-            Position::Gather { arg, index, offset } => {
+            Position::Gather { arg, index, offset, negative } => {
                 let (shape, elements) = (env.shape(*arg), &env.elements[*arg]);
                 let mut flat = 0;
                 for (dim, (position, &n)) in index.iter().zip(shape).enumerate() {
@@ -78,7 +79,8 @@ impl Position {
                     flat = flat * n + p;
                 }
                 let found = elements.at(flat).to_i128().unwrap_or_default();
-                let from_start = if found < 0 { found + extent as i128 } else { found };
+                let is_from_end = found < 0 && negative.is_from_end();
+                let from_start = if is_from_end { found + extent as i128 } else { found };
                 from_start.checked_add(offset.at(point)?).ok_or_else(|| EvalError::index("a position overflows"))
             }
         }

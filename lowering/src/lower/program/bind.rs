@@ -172,7 +172,7 @@ impl Binder<'_> {
                 self.interval(form)?;
                 (0, i128::from(*divisor) - 1)
             }
-            IndexExpr::Gather { arg, index, offset } => {
+            IndexExpr::Gather { arg, index, offset, .. } => {
                 self.interval(offset)?;
                 for (dim, inner) in index.iter().enumerate() {
                     let extent = self.extent(*arg, dim)?;

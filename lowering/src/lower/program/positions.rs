@@ -119,7 +119,7 @@ impl ProgramLowering<'_> {
                 let form = self.affine(form);
                 self.remainder(&form, *divisor).into()
             }
-            IndexExpr::Gather { arg, index, offset } => {
+            IndexExpr::Gather { arg, index, offset, negative } => {
                 let dtype = self.args[*arg as usize].dtype();
                 let mut found = self.gathered(*arg, index)?;
                 if dtype == DType::U64 && wraps {
@@ -131,10 +131,12 @@ impl ProgramLowering<'_> {
                     found = self.b.k.binary(Binary::Min, found, most);
                 }
                 found = self.b.k.convert(found, DType::I64);
-                let zero = self.cx().int(DType::I64, 0);
-                let is_negative = self.cx().lt(found, zero);
-                let from_end = self.cx().add(found, extent);
-                found = self.b.k.select(is_negative, from_end, found);
+                if negative.is_from_end() {
+                    let zero = self.cx().int(DType::I64, 0);
+                    let is_negative = self.cx().lt(found, zero);
+                    let from_end = self.cx().add(found, extent);
+                    found = self.b.k.select(is_negative, from_end, found);
+                }
                 found = if wraps {
                     self.b.euclidean_remainder(found, extent)
                 } else if offset.as_constant() == Some(0) {

@@ -5,12 +5,9 @@ use super::{Made, Translation, at, refuse, typed, undecided};
 use crate::known::{plus, sub};
 use crate::nest::{Boundary, Source, Term};
 use crate::ranges::{Check, Placed};
-use rewright::expr::{Affine, AxisKind, Index, IndexExpr, Mode, Operand, Out, SymExpr, Write};
+use rewright::expr::{Affine, AxisKind, Index, IndexExpr, Mode, Negative, Operand, Out, SymExpr, Write};
 use rewright::{Attr, Attrs, DType, Dim, Literal, Loc, Scalar};
 use std::sync::Arc;
-
-/// A position that is out of bounds of every array.
-const FAR: i64 = 1 << 62;
 
 /// A dim of a size; `?` if it is neither a number nor a symbol.
 pub(super) fn dim(size: &SymExpr) -> Dim {
@@ -91,29 +88,18 @@ impl Translation<'_, '_, '_> {
             return Ok(IndexExpr::Affine(self.affine(placed, &offset, along.loc)?));
         }
         if let ([(inner, 1)], false) = (&placed.gathers[..], placed.is_computed)
-            && let Some(found) = self.direct(*inner, placed, &offset, false)?
+            && let Some(found) = self.direct(*inner, placed, &offset)?
         {
             return Ok(found);
         }
         self.computed(access, dim, &offset)
     }
 
-    /// A position that is read from an array of integers, if none of those is negative. `is_counted` says
-    /// that none is among those that are read.
-    pub(super) fn direct(
-        &mut self,
-        inner: usize,
-        placed: &Placed,
-        offset: &SymExpr,
-        is_counted: bool,
-    ) -> Made<Option<IndexExpr>> {
+    /// A position that is read from an array of integers, if the reads of that array are in bounds.
+    pub(super) fn direct(&mut self, inner: usize, placed: &Placed, offset: &SymExpr) -> Made<Option<IndexExpr>> {
         let own = &self.nest.accesses[inner];
         let Source::Array(name) = &own.source else { return Ok(None) };
-        let array = self.known.array(name).map_err(|e| at(e, own.loc))?;
-        let counts = |n: Scalar| n.to_i128().is_some_and(|n| n >= 0);
-        let is_counted = is_counted || array.elements.as_ref().is_some_and(|elements| elements.iter().all(counts));
-        let is_inside = own.dims.iter().all(|along| matches!(along.boundary, Boundary::Inside));
-        if !is_counted || !is_inside {
+        if !own.dims.iter().all(|along| matches!(along.boundary, Boundary::Inside)) {
             return Ok(None);
         }
         let mut index = Vec::new();
@@ -122,7 +108,7 @@ impl Translation<'_, '_, '_> {
         }
         let value = self.value_of(name, own.loc)?;
         let offset = self.affine(placed, offset, own.loc)?;
-        Ok(Some(IndexExpr::Gather { arg: self.arg(value), index, offset }))
+        Ok(Some(IndexExpr::Gather { arg: self.arg(value), index, offset, negative: Negative::BeforeStart }))
     }
 
     /// The indices on which a position depends.
@@ -165,7 +151,7 @@ impl Translation<'_, '_, '_> {
         found.retain(|index| !bound.contains(index));
     }
 
-    /// A position that is computed into an integer array first. Negative ones would count from the end.
+    /// A position that is computed into an integer array first.
     fn computed(&mut self, access: usize, dim: usize, offset: &SymExpr) -> Made<IndexExpr> {
         let nest = self.nest;
         let along = &nest.accesses[access].dims[dim];
@@ -187,7 +173,8 @@ impl Translation<'_, '_, '_> {
             Ok(IndexExpr::Affine(form))
         };
         let index = indices.iter().zip(&axes).map(at_index).collect::<Made<Vec<_>>>()?;
-        Ok(IndexExpr::Gather { arg: self.arg(value), index, offset: Affine::default() })
+        let negative = Negative::BeforeStart;
+        Ok(IndexExpr::Gather { arg: self.arg(value), index, offset: Affine::default(), negative })
     }
 
     fn position_array(
@@ -208,16 +195,7 @@ impl Translation<'_, '_, '_> {
             level.axis(index, &name, lo, extent, AxisKind::Parallel);
         }
         self.levels.push(level);
-        let boundary = &self.nest.accesses[access].dims[dim].boundary;
         let position = self.position_value(access, dim, offset)?;
-        let position = match boundary {
-            Boundary::Wrap => position,
-            Boundary::Clamp => self.core("maximum", &[position, Item::Weak(Literal::Int(0))], loc)?,
-            _ => {
-                let negative = self.core("lt", &[position, Item::Weak(Literal::Int(0))], loc)?;
-                self.core("where", &[negative, Item::Weak(Literal::Int(FAR.into())), position], loc)?
-            }
-        };
         let position = self.cast(position, DType::I64, loc)?;
         let value = self.strong(position, loc)?.0;
         let index = (0..indices.len() as u32).map(|axis| IndexExpr::Affine(Affine::axis(axis))).collect();

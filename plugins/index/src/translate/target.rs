@@ -436,7 +436,7 @@ impl<'a> Translation<'a, '_, '_> {
         };
         let placed = crate::ranges::Placed { gathers: vec![(access, 1)], ..Default::default() };
         let offset = SymExpr::constant(-base);
-        match self.direct(access, &placed, &offset, true)? {
+        match self.direct(access, &placed, &offset)? {
             Some(expr) => Ok((expr, u64::try_from(extent).unwrap_or(0))),
             None => refuse("positions of a new array are read in bounds", loc, "compute them into an array first"),
         }
