@@ -28,6 +28,8 @@ pub struct Emitter<'a> {
     pub isa: &'a dyn TargetIsa,
     /// The sites that call an op by its reference meaning; the code contains their addresses.
     pub sites: &'a [Site],
+    /// The features of the processor.
+    pub features: Features,
     /// The scalar value of each kernel value that is computed one point at a time.
     pub scalars: Vec<Option<Value>>,
     /// The address of each buffer's element at the current point.
@@ -109,6 +111,7 @@ impl<'a> Emitter<'a> {
             kernel,
             isa,
             sites,
+            features,
             scalars: vec![None; kernel.values.len()],
             pointers: Vec::new(),
             indices: Vec::new(),

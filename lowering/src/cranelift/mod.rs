@@ -23,6 +23,7 @@ mod vector;
 mod vector_convert;
 mod vector_divide;
 mod vector_memory;
+mod version;
 mod widths;
 
 use crate::copy::CopyKernel;

@@ -9,7 +9,7 @@ use super::memory::part_offset;
 use super::nest::NestFrame;
 use super::unsupported;
 use crate::kernel::{CompiledKernel, KInst, KOp, KValue, Kernel, KernelArgs, KernelError, Part, Status};
-use crate::program::{Condition, Linear, Location, Places, Program, Stmt, Storage};
+use crate::program::{Condition, For, If, Linear, Location, Places, Program, Stmt, Storage, each_use};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::Variable;
@@ -40,6 +40,9 @@ const MOST_SCRATCH: usize = 256 << 20;
 /// The most addresses that a loop carries: each takes a register, and another one for its step.
 const MOST_CARRIED: usize = 4;
 
+/// The most constants of an innermost loop that stay in registers.
+const MOST_KEPT: usize = 4;
+
 /// Where a buffer is.
 #[derive(Clone)]
 enum Room {
@@ -54,7 +57,7 @@ enum Room {
 /// Emits a loop program.
 pub struct ProgramEmitter<'a> {
     pub(super) e: Emitter<'a>,
-    program: &'a Program,
+    pub(super) program: &'a Program,
     rooms: Vec<Room>,
     /// The bits of constants.
     constants: FxHashMap<KValue, u64>,
@@ -67,6 +70,10 @@ pub struct ProgramEmitter<'a> {
     addresses: FxHashMap<Prefix, Value>,
     /// Strides times coefficients, by buffer.
     steps: FxHashMap<(u32, PerDim), Value>,
+    /// The buffers whose elements along the last dim are adjacent, in this version of a loop.
+    pub(super) adjacent: SmallVec<[u32; 2]>,
+    /// Whether float constants stay in registers.
+    keeps_constants: bool,
     /// The kernels of the program.
     pub(super) kernels: &'a [Box<dyn CompiledKernel>],
     /// Where the arguments of kernels are.
@@ -92,6 +99,8 @@ impl<'a> ProgramEmitter<'a> {
             prefixes: FxHashMap::default(),
             addresses: FxHashMap::default(),
             steps: FxHashMap::default(),
+            adjacent: SmallVec::new(),
+            keeps_constants: false,
             kernels,
             frame: NestFrame::default(),
         }
@@ -234,20 +243,33 @@ impl<'a> ProgramEmitter<'a> {
     /// The sum of a buffer's strides times coefficients.
     pub(super) fn step(&mut self, buffer: u32, coefficients: &PerDim) -> Result<Value, KernelError> {
         let key = (buffer, coefficients.clone());
-        if let Some(&known) = self.steps.get(&key) {
+        let is_adjacent = self.adjacent.contains(&buffer);
+        if let Some(&known) = self.steps.get(&key).filter(|_| !is_adjacent) {
             return Ok(known);
         }
-        let Room::Caller(_, first) = self.rooms[buffer as usize] else { return Err(unsupported("a local stride")) };
-        let strides = self.e.args()?.strides;
         let mut sum = None;
         for (dim, &coefficient) in coefficients.iter().enumerate().filter(|(_, c)| **c != 0) {
-            let stride = self.e.word(strides, first + dim)?;
-            let term = self.times(stride, coefficient);
+            let term = if is_adjacent && dim + 1 == coefficients.len() {
+                let size = self.program.buffers[buffer as usize].dtype.size() as i64;
+                self.e.int(types::I64, size.wrapping_mul(coefficient))
+            } else {
+                let stride = self.stride_along(buffer, dim)?;
+                self.times(stride, coefficient)
+            };
             sum = Some(sum.map_or(term, |sum| self.e.offset(sum, term)));
         }
         let step = sum.unwrap_or_else(|| self.e.int(types::I64, 0));
-        self.steps.insert(key, step);
+        if !is_adjacent {
+            self.steps.insert(key, step);
+        }
         Ok(step)
+    }
+
+    /// The stride of a buffer of the caller along a dim, in bytes.
+    pub(super) fn stride_along(&mut self, buffer: u32, dim: usize) -> Result<Value, KernelError> {
+        let Room::Caller(_, first) = self.rooms[buffer as usize] else { return Err(unsupported("a local stride")) };
+        let strides = self.e.args()?.strides;
+        self.e.word(strides, first + dim)
     }
 
     fn times(&mut self, value: Value, factor: i64) -> Value {
@@ -272,20 +294,9 @@ impl<'a> ProgramEmitter<'a> {
                 let value = self.value(*value)?;
                 self.store(location, value)
             }
-            Stmt::For(nest) => self.for_loop(nest),
+            Stmt::For(nest) => self.versioned_loop(nest),
             Stmt::Nest(nest) => self.kernel_call(nest),
-            Stmt::If(branch) => {
-                let condition = self.condition(&branch.condition)?;
-                let [then, otherwise, after] = [(); 3].map(|()| self.e.b.create_block());
-                self.e.branch(condition, (then, &[]), (otherwise, &[]));
-                for (block, stmts) in [(then, &branch.then), (otherwise, &branch.otherwise)] {
-                    self.e.b.switch_to_block(block);
-                    self.scope(stmts)?;
-                    self.e.jump(after, &[]);
-                }
-                self.e.b.switch_to_block(after);
-                Ok(())
-            }
+            Stmt::If(branch) => self.conditional(branch),
             Stmt::Fail => {
                 let (status, one) = (self.e.args()?.status, self.e.int(types::I64, 1));
                 self.e.b.ins().store(plain(), one, status, offset_of!(Status, failed) as i32);
@@ -299,10 +310,37 @@ impl<'a> ProgramEmitter<'a> {
         })
     }
 
-    fn for_loop(&mut self, nest: &crate::program::For) -> Result<(), KernelError> {
+    fn conditional(&mut self, branch: &If) -> Result<(), KernelError> {
+        let condition = self.condition(&branch.condition)?;
+        let after = self.e.b.create_block();
+        let sides = [&branch.then, &branch.otherwise];
+        let blocks = sides.map(|stmts| if stmts.is_empty() { after } else { self.e.b.create_block() });
+        let [then, otherwise] = blocks.map(|block| (block, &[][..]));
+        if is_failure(&branch.otherwise) {
+            // The optimizer visits the second target first, and hoists nothing from a loop once it has seen a
+            // block outside of it.
+            let zero = self.e.int(types::I8, 0);
+            let fails = self.e.icmp(IntCC::Equal, condition, zero);
+            self.e.branch(fails, otherwise, then);
+        } else {
+            self.e.branch(condition, then, otherwise);
+        }
+        for (block, stmts) in blocks.into_iter().zip(sides).filter(|(_, stmts)| !stmts.is_empty()) {
+            if is_failure(stmts) {
+                self.e.b.set_cold_block(block);
+            }
+            self.e.b.switch_to_block(block);
+            self.scope(stmts)?;
+            self.e.jump(after, &[]);
+        }
+        self.e.b.switch_to_block(after);
+        Ok(())
+    }
+
+    pub(super) fn for_loop(&mut self, nest: &For) -> Result<(), KernelError> {
         let (lo, hi) = (self.form(&nest.lo)?, self.least(&nest.hi)?);
         let mut prefixes: Vec<(Prefix, Value, Value)> = Vec::new();
-        for prefix in self.prefixes.remove(&nest.index).unwrap_or_default() {
+        for prefix in self.prefixes.get(&nest.index).cloned().unwrap_or_default() {
             let mut outer = prefix.clone();
             let Some((_, coefficients)) = outer.loops.pop() else { continue };
             let around = self.addresses.get(&outer).copied();
@@ -337,7 +375,9 @@ impl<'a> ProgramEmitter<'a> {
             self.addresses.insert(prefix.clone(), address);
         }
         self.loops.push(nest.index);
+        self.keeps_constants = self.has_few_constants(&nest.body);
         self.scope(&nest.body)?;
+        self.keeps_constants = false;
         self.loops.pop();
         let next = self.e.b.ins().iadd_imm_s(index, 1);
         let mut again: SmallVec<[Value; 8]> = SmallVec::from_slice(&[next]);
@@ -412,9 +452,24 @@ impl<'a> ProgramEmitter<'a> {
 
     pub(super) fn value(&mut self, value: KValue) -> Result<Value, KernelError> {
         match self.constants.get(&value) {
-            Some(&bits) => Ok(self.e.constant(self.program.values[value.0 as usize], bits)),
+            Some(&bits) => {
+                let dtype = self.program.values[value.0 as usize];
+                let kept = if self.keeps_constants { self.e.kept_constant(dtype, bits) } else { None };
+                Ok(kept.unwrap_or_else(|| self.e.constant(dtype, bits)))
+            }
             None => self.e.scalar(value),
         }
+    }
+
+    /// Whether an innermost loop has so few constants that they stay in registers.
+    fn has_few_constants(&self, body: &[Stmt]) -> bool {
+        let mut found: SmallVec<[KValue; 8]> = SmallVec::new();
+        each_use(body, &mut |value| {
+            if self.constants.contains_key(&value) && !found.contains(&value) {
+                found.push(value);
+            }
+        });
+        found.len() <= MOST_KEPT && !has_loop(body)
     }
 
     /// The value of a form.
@@ -502,8 +557,13 @@ impl<'a> ProgramEmitter<'a> {
     }
 }
 
+/// True for statements that only end the program.
+fn is_failure(stmts: &[Stmt]) -> bool {
+    matches!(stmts, [Stmt::Fail])
+}
+
 /// True if there is a loop among statements.
-fn has_loop(stmts: &[Stmt]) -> bool {
+pub(super) fn has_loop(stmts: &[Stmt]) -> bool {
     stmts.iter().any(|stmt| match stmt {
         Stmt::For(_) | Stmt::Nest(_) => true,
         Stmt::If(branch) => has_loop(&branch.then) || has_loop(&branch.otherwise),

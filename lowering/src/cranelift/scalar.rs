@@ -38,6 +38,26 @@ impl Emitter<'_> {
         }
     }
 
+    /// A float constant that stays in a register over a loop: the lane of a constant vector, as an integer.
+    /// The optimizer makes a plain constant anew at each use. `None` if that is as fast, or if there are no
+    /// vectors.
+    pub fn kept_constant(&mut self, dtype: DType, bits: u64) -> Option<Value> {
+        let lanes = match dtype {
+            DType::F32 => types::I32X4,
+            DType::F64 => types::I64X2,
+            _ => return None,
+        };
+        if bits == 0 || !self.features.vectors {
+            return None;
+        }
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&bits.to_le_bytes());
+        let constant = self.b.func.dfg.constants.insert(bytes[..].into());
+        let vector = self.b.ins().vconst(lanes, constant);
+        let lane = self.b.ins().extractlane(vector, 0);
+        Some(self.bitcast(dtype, lane))
+    }
+
     fn unary(&mut self, op: Unary, dtype: DType, a: Value) -> Result<Value, KernelError> {
         let ins = self.b.ins();
         Ok(match op {
