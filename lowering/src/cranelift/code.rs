@@ -35,6 +35,8 @@ pub struct Code {
     _sites: Box<[Site]>,
     /// For the listing, which is made on demand.
     codegen: Cranelift,
+    /// Whether a kernel of the program writes past the caches.
+    streams: bool,
     source: Source,
     listing: OnceLock<Option<String>>,
 }
@@ -48,6 +50,10 @@ pub enum Source {
 }
 
 impl Source {
+    fn streams(&self) -> bool {
+        matches!(self, Source::Program(_, kernels, _) if kernels.iter().any(|kernel| kernel.streams()))
+    }
+
     /// The kernel, or the scalar instructions of the program as one.
     fn kernel(&self) -> Cow<'_, Kernel> {
         match self {
@@ -97,6 +103,7 @@ impl Code {
             module: Mutex::new(Some(module)),
             _sites: sites,
             codegen: codegen.clone(),
+            streams: source.streams(),
             source,
             listing: OnceLock::new(),
         })
@@ -115,13 +122,13 @@ impl CompiledKernel for Code {
         // alive as long as `self`. It changes registers, its stack, scratch memory of this layout, written
         // buffers and the call's status only.
         with_scratch(self.scratch, |scratch| unsafe { (self.entry)(args, scratch) });
-        if self.streams() {
+        if self.streams {
             fence();
         }
     }
 
     fn streams(&self) -> bool {
-        matches!(&self.source, Source::Program(_, kernels, _) if kernels.iter().any(|kernel| kernel.streams()))
+        self.streams
     }
 
     fn schedule(&self) -> String {

@@ -244,9 +244,11 @@ impl Buffers {
 
     /// Ends a call: its spare memory goes to the executable.
     pub fn end(&mut self) {
-        let spare = std::mem::take(&mut self.spare);
-        if let Some(kept) = &self.kept {
-            spare.into_iter().for_each(|buffer| kept.keep_block(buffer));
+        if !self.spare.is_empty() {
+            let spare = std::mem::take(&mut self.spare);
+            if let Some(kept) = &self.kept {
+                spare.into_iter().for_each(|buffer| kept.keep_block(buffer));
+            }
         }
         (self.spare_bytes, self.out, self.most) = (0, 0, 0);
     }

@@ -7,7 +7,7 @@ use super::replay::Again;
 use super::value::Held;
 use rewright_ir::{Name, Value};
 use rustc_hash::FxHashMap;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 
 /// The slots and symbols of one activation.
 #[derive(Debug, Default)]
@@ -112,22 +112,65 @@ pub type Boxed = Box<Frame>;
 
 /// The unused frames of one function.
 #[derive(Debug, Default)]
-pub struct Pool(Mutex<Vec<Boxed>>);
+pub struct Pool {
+    /// The frame of calls from one thread. A replayed call uses it in its place: to take it and give it back
+    /// would lock twice. Nobody waits for it.
+    first: Mutex<Option<Boxed>>,
+    others: Mutex<Vec<Boxed>>,
+}
 
 impl Pool {
     /// A frame in which only the constants are defined.
     pub fn take(&self, plan: &FuncPlan) -> Boxed {
-        let kept = self.frames().pop();
+        let first = self.first().and_then(|mut first| first.take());
+        let kept = first.or_else(|| self.others().pop());
         kept.unwrap_or_else(|| Box::new(Frame::new(plan)))
     }
 
     /// Returns a cleared frame to the pool.
     pub fn give_back(&self, frame: Boxed) {
-        self.frames().push(frame);
+        match self.first() {
+            Some(mut first) if first.is_none() => *first = Some(frame),
+            _ => self.others().push(frame),
+        }
     }
 
-    /// The unused frames.
-    pub fn frames(&self) -> MutexGuard<'_, Vec<Boxed>> {
-        self.0.lock().unwrap_or_else(|e| e.into_inner())
+    /// Calls `f` with an unused frame, if there is one.
+    #[inline]
+    pub fn with_used<T>(&self, f: impl FnOnce(&mut Frame) -> T) -> Option<T> {
+        if let Some(mut first) = self.first()
+            && let Some(frame) = &mut *first
+        {
+            return Some(f(frame));
+        }
+        let mut frame = self.others().pop()?;
+        let result = f(&mut frame);
+        self.give_back(frame);
+        Some(result)
+    }
+
+    /// Calls `f` with each unused frame.
+    pub fn each(&self, mut f: impl FnMut(&mut Frame)) {
+        self.first().iter_mut().filter_map(|first| first.as_mut()).for_each(|frame| f(frame));
+        self.others().iter_mut().for_each(|frame| f(frame));
+    }
+
+    /// The first frame, if no call uses it. A call that panicked loses it.
+    #[inline]
+    fn first(&self) -> Option<MutexGuard<'_, Option<Boxed>>> {
+        match self.first.try_lock() {
+            Ok(first) => Some(first),
+            Err(TryLockError::WouldBlock) => None,
+            Err(TryLockError::Poisoned(broken)) => {
+                let mut first = broken.into_inner();
+                *first = None;
+                self.first.clear_poison();
+                Some(first)
+            }
+        }
+    }
+
+    fn others(&self) -> MutexGuard<'_, Vec<Boxed>> {
+        self.others.lock().unwrap_or_else(|e| e.into_inner())
     }
 }

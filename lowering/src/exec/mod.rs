@@ -305,7 +305,7 @@ impl Executable {
     /// Statistics of the calls that have ended.
     pub fn stats(&self) -> Stats {
         let mut sum = Stats::default();
-        self.inner.pools[0].frames().iter().for_each(|frame| sum += frame.buffers.stats);
+        self.inner.pools[0].each(|frame| sum += frame.buffers.stats);
         sum
     }
 
@@ -330,7 +330,7 @@ impl Executable {
 
     /// Frees the memory that is kept for later calls.
     pub fn trim(&self) {
-        self.inner.pools[0].frames().iter_mut().for_each(|frame| frame.trim());
+        self.inner.pools[0].each(Frame::trim);
         self.inner.kept.clear();
     }
 
@@ -447,12 +447,12 @@ impl Executable {
             return false;
         }
         let (pool, plan) = (&self.inner.pools[0], &self.inner.plan.functions[0]);
-        let Some(mut frame) = pool.frames().pop() else { return false };
-        let Frame { again, buffers, .. } = &mut *frame;
-        let done = again.call(plan, args, outs, buffers, self.how, given);
-        buffers.end();
-        pool.give_back(frame);
-        done
+        let done = pool.with_used(|Frame { again, buffers, .. }| {
+            let done = again.call(plan, args, outs, buffers, self.how, given);
+            buffers.end();
+            done
+        });
+        done == Some(true)
     }
 
     /// Records a successful call in the replay cache.
@@ -461,11 +461,7 @@ impl Executable {
         if self.options.times || plan.steps.len() > LONG {
             return;
         }
-        let frame = pool.frames().pop();
-        if let Some(mut frame) = frame {
-            frame.again.remember(plan, args, outs, self.how);
-            pool.give_back(frame);
-        }
+        pool.with_used(|frame| frame.again.remember(plan, args, outs, self.how));
     }
 
     fn name(&self) -> Name {

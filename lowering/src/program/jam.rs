@@ -45,22 +45,27 @@ impl For {
 
 impl ProgramBuilder {
     /// Appends rounds of `factor` iterations of a loop, whose inner loops are fused, and rounds of half as
-    /// many for the rest, and so on. If it makes no difference how often an iteration runs, the last round is
-    /// moved back to end with the loop, and only a loop of less than `factor` iterations has a rest.
+    /// many for the rest, and so on. If it makes no difference how often an iteration runs, a rest of more
+    /// than half a round is a round, too: it is moved back to end with the loop.
     pub(super) fn unroll_and_jam(&mut self, nest: &For, factor: i64, may_move_back: bool) {
+        self.rounds(nest, &nest.lo, factor, may_move_back);
+    }
+
+    /// Appends the rounds of a loop, or of its end. `lo` is its first iteration.
+    fn rounds(&mut self, nest: &For, lo: &Linear, factor: i64, may_move_back: bool) {
         let hi = self.extreme(Binary::Min, &nest.hi);
         let extent = hi.clone().minus(&nest.lo);
         let is_whole = extent.as_constant().is_some_and(|extent| extent > 0 && extent % factor == 0);
         let moves_back = may_move_back && !is_whole && nest.is_repeatable(self.buffers());
         let extent = self.extreme(Binary::Max, [&extent, &Linear::default()]);
         let (rounds, rest) = if moves_back {
-            let (extent, least) = (self.value(&extent), self.int(factor));
-            let (is_short, zero) = (self.cx().lt(extent, least), self.int(0));
-            let rounds = self.ceil_div(&extent.into(), factor);
-            let rounds = self.value(&rounds);
-            let rounds = self.k.select(is_short, zero, rounds);
-            let (lo, hi) = (self.value(&nest.lo), self.value(&hi));
-            (rounds.into(), self.k.select(is_short, lo, hi).into())
+            let most_of_round = extent.plus(factor - factor / 2 - 1);
+            let rounds = self.floor_div(&most_of_round, factor);
+            let (rounds, all, least) = (self.value(&rounds), self.value(&hi.clone().minus(lo)), self.int(factor));
+            let (is_short, zero) = (self.cx().lt(all, least), self.int(0));
+            let rounds = self.k.select(is_short, zero, rounds).into();
+            let rest = nest.lo.clone().plus_scaled(&rounds, factor);
+            (rounds, self.extreme(Binary::Min, [&rest, &hi]))
         } else {
             let rounds = self.floor_div(&extent, factor);
             (rounds.clone(), nest.lo.clone().plus_scaled(&rounds, factor))
@@ -79,7 +84,7 @@ impl ProgramBuilder {
             let rest = For { lo: rest, trip: Trip::Unknown, ..nest.clone() };
             match factor / 2 {
                 0 | 1 => self.push(Stmt::For(rest)),
-                half => self.unroll_and_jam(&rest, half, may_move_back),
+                half => self.rounds(&rest, lo, half, may_move_back),
             }
         }
     }

@@ -102,7 +102,9 @@ impl Again {
             if !done {
                 given.values.clear();
             }
-            self.known[..=at].rotate_right(1);
+            if at > 0 {
+                self.known[..=at].rotate_right(1);
+            }
             return done;
         }
         false
@@ -468,7 +470,7 @@ impl Replay {
                 }
                 Action::Program(program) => {
                     // SAFETY: as above.
-                    unsafe { program.run(plan, &at, &self.scalars, how) }?;
+                    unsafe { program.run(plan, at, &self.scalars, (&mut self.pointers, &mut self.words), how) }?;
                 }
                 Action::Copy(copy) => {
                     // SAFETY: as above.
@@ -602,6 +604,7 @@ fn scalar_step(step: &Step, scalars: &mut [Scalar]) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::testing::compile;
+    use crate::exec::frame::Frame;
     use crate::exec::{Arg, Options};
     use ndarray::Array1;
 
@@ -613,8 +616,9 @@ mod tests {
         for _ in 0..3 {
             f.call(&[Arg::from(&a)]).unwrap();
         }
-        let frames = f.inner.pools[0].frames();
-        frames.iter().all(|frame| frame.again.latest().is_some())
+        let mut is_replayed = true;
+        f.inner.pools[0].each(|frame| is_replayed &= frame.again.latest().is_some());
+        is_replayed
     }
 
     #[test]
@@ -654,8 +658,8 @@ entry:
             f.call(&[Arg::from(a)]).unwrap();
         };
         let replayed = || {
-            let again = &f.inner.pools[0].frames()[0].again;
-            again.known.iter().filter(|known| known.replay.is_some()).count()
+            let count = |frame: &mut Frame| frame.again.known.iter().filter(|known| known.replay.is_some()).count();
+            f.inner.pools[0].with_used(count).unwrap()
         };
         for _ in 0..3 {
             known.iter().for_each(call);

@@ -46,19 +46,22 @@ impl ProgramRun {
     pub unsafe fn run(
         &self,
         plan: &FuncPlan,
-        at: &dyn Fn(Where) -> *mut u8,
+        at: impl Fn(Where) -> *mut u8,
         scalars: &[Scalar],
+        (pointers, params): (&mut Vec<*mut u8>, &mut Vec<u64>),
         how: How,
     ) -> Option<()> {
         let compiled = program_of(&plan.steps[self.step])?.variant(self.variant).ok()?;
         // SAFETY: passed on: the places of the fills are those of results.
         self.fills.iter().for_each(|fill| unsafe { fill.write(at(fill.at)) });
-        let pointers: Pointers = self.buffers.iter().map(|&place| at(place)).collect();
-        let params: SmallVec<[u64; 8]> = self.params.iter().map(|word| word.of(scalars)).collect();
-        let buffers = CallBuffers { pointers: &pointers, strides: &self.strides };
+        pointers.clear();
+        pointers.extend(self.buffers.iter().map(|&place| at(place)));
+        params.clear();
+        params.extend(self.params.iter().map(|word| word.of(scalars)));
+        let buffers = CallBuffers { pointers, strides: &self.strides };
         let threads = compiled.threads(self.points, how.threads);
         // SAFETY: passed on. The variant is that of a call with these extents and strides.
-        unsafe { compiled.run(&buffers, &params, self.whole, threads) }.then_some(())
+        unsafe { compiled.run(&buffers, params, self.whole, threads) }.then_some(())
     }
 }
 
