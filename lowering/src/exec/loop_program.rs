@@ -178,6 +178,11 @@ impl Compiled {
         Some((pointers, strides))
     }
 
+    /// Whether a call with this many points runs on one thread, whichever are awake.
+    pub(super) fn is_alone(&self, points: u64, most: u32) -> bool {
+        !self.lowered.sliced || Threads::are_one(points as f64 * self.point_nanos, most)
+    }
+
     /// The threads of a call with this many points.
     pub(super) fn threads(&self, points: u64, most: u32) -> usize {
         let nanos = points as f64 * self.point_nanos;

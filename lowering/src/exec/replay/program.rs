@@ -17,6 +17,8 @@ pub(super) struct ProgramRun {
     step: usize,
     variant: Variant,
     points: u64,
+    /// Whether it runs on one thread always.
+    is_alone: bool,
     /// The bounds of the outermost axis.
     whole: (i64, i64),
     pub buffers: SmallVec<[Where; 6]>,
@@ -59,7 +61,7 @@ impl ProgramRun {
         params.clear();
         params.extend(self.params.iter().map(|word| word.of(scalars)));
         let buffers = CallBuffers { pointers, strides: &self.strides };
-        let threads = compiled.threads(self.points, how.threads);
+        let threads = if self.is_alone { 1 } else { compiled.threads(self.points, how.threads) };
         // SAFETY: passed on. The variant is that of a call with these extents and strides.
         unsafe { compiled.run(&buffers, params, self.whole, threads) }.then_some(())
     }
@@ -98,7 +100,8 @@ impl Recorder<'_, '_> {
         let (params, pointers, strides) = self.sources(step, compiled, &space, &targets)?;
         let buffers = pointers.iter().map(|&pointer| Where::of(pointer)).collect::<Option<_>>()?;
         let (variant, points, whole) = (space.variant, space.points, space.outermost);
-        let run = ProgramRun { step: number, variant, points, whole, buffers, strides, params, fills };
+        let is_alone = compiled.is_alone(points, self.how.threads);
+        let run = ProgramRun { step: number, variant, points, is_alone, whole, buffers, strides, params, fills };
         self.push(Action::Program(Box::new(run)));
         self.hold_results(step, space.results.iter().map(|(shape, _)| &shape[..]), targets)
     }

@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 pub(super) struct Recorder<'p, 'a> {
     pub plan: &'p FuncPlan,
     pub args: &'p [Arg<'a>],
-    how: How,
+    pub(super) how: How,
     pub frame: Frame,
     /// Arrays of storage styles, by slot.
     pub wholes: FxHashMap<Slot, Whole>,
