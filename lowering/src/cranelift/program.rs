@@ -339,19 +339,26 @@ impl<'a> ProgramEmitter<'a> {
 
     pub(super) fn for_loop(&mut self, nest: &For) -> Result<(), KernelError> {
         let (lo, hi) = (self.form(&nest.lo)?, self.least(&nest.hi)?);
-        let mut prefixes: Vec<(Prefix, Value, Value)> = Vec::new();
+        // Whether elements are at a constant scale times the index.
+        let is_scaled = |this: &Self, buffer: u32, steps: &PerDim| {
+            let outer = &steps[..steps.len().saturating_sub(1)];
+            this.adjacent.contains(&buffer) && outer.iter().all(|&step| step == 0)
+        };
+        let (mut prefixes, mut scaled) = (Vec::new(), Vec::new());
         for prefix in self.prefixes.get(&nest.index).cloned().unwrap_or_default() {
             let mut outer = prefix.clone();
             let Some((_, coefficients)) = outer.loops.pop() else { continue };
             let around = self.addresses.get(&outer).copied();
             let around = around.ok_or_else(|| unsupported("an address used before it is computed"))?;
             let step = self.step(prefix.buffer, &coefficients)?;
-            prefixes.push((prefix, around, step));
+            let list = if is_scaled(self, prefix.buffer, &coefficients) { &mut scaled } else { &mut prefixes };
+            list.push((prefix, around, step));
         }
         // Strength reduction: addresses of the innermost loop are values that the loop carries.
         // With many addresses, those of one step share the product of the index and the step instead.
         let is_carried = prefixes.len() <= MOST_CARRIED && !has_loop(&nest.body);
         let carried = if is_carried { prefixes.len() } else { 0 };
+        prefixes.extend(scaled);
         let mut first: SmallVec<[Value; 8]> = SmallVec::from_slice(&[lo]);
         for (_, around, step) in &prefixes[..carried] {
             let along = self.e.b.ins().imul(lo, *step);

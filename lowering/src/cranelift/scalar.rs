@@ -103,7 +103,9 @@ impl Emitter<'_> {
             Binary::Or => ins.bor(a, b),
             Binary::Xor => ins.bxor(a, b),
             Binary::Min | Binary::Max if float => {
-                let first = ins.fcmp(first_of_floats(op), a, b);
+                // Processors have an instruction for a selection by this comparison.
+                let (less, greater) = if op == Binary::Min { (a, b) } else { (b, a) };
+                let first = ins.fcmp(FloatCC::LessThan, less, greater);
                 self.b.ins().select(first, a, b)
             }
             Binary::Min if signed => ins.smin(a, b),
@@ -160,7 +162,13 @@ impl Emitter<'_> {
 
     fn compare(&mut self, op: Compare, dtype: DType, a: Value, b: Value) -> Value {
         if dtype.is_float() {
-            return self.b.ins().fcmp(float_condition(op), a, b);
+            // A test for NaN is one jump, and other tests for equality are two.
+            let condition = match op {
+                Compare::Ne if a == b => FloatCC::Unordered,
+                Compare::Eq if a == b => FloatCC::Ordered,
+                _ => float_condition(op),
+            };
+            return self.b.ins().fcmp(condition, a, b);
         }
         self.icmp(int_condition(op, dtype.is_signed()), a, b)
     }

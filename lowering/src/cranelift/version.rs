@@ -36,23 +36,27 @@ impl ProgramEmitter<'_> {
         Ok(())
     }
 
-    /// The buffers of the caller that an innermost loop accesses at computed positions along their last dims,
-    /// and these dims. Loops of few iterations have none.
+    /// The buffers of the caller along whose last dims an innermost loop with computed positions moves, and
+    /// these dims. Loops of few iterations have none.
     fn at_computed_positions(&self, nest: &For) -> SmallVec<[(u32, usize); 2]> {
         let mut found: SmallVec<[(u32, usize); 2]> = SmallVec::new();
         if nest.trip == Trip::Few || has_loop(&nest.body) {
             return found;
         }
-        let inside = defined(&nest.body);
+        let (inside, mut is_computed) = (defined(&nest.body), false);
         each_access(&nest.body, &mut |buffer, location, _| {
             let is_caller = matches!(self.program.buffers[buffer as usize].storage, Storage::Caller { .. });
             let Some(location) = location.filter(|_| is_caller) else { return };
             let Some((last, form)) = location.at.iter().enumerate().next_back() else { return };
-            let is_computed = form.terms().iter().any(|(value, _)| inside.contains(value));
-            if is_computed && !found.contains(&(buffer, last)) {
+            let mut moves = form.coefficient(nest.index) != 0;
+            for (value, _) in form.terms() {
+                is_computed |= inside.contains(value);
+                moves |= inside.contains(value);
+            }
+            if moves && !found.contains(&(buffer, last)) {
                 found.push((buffer, last));
             }
         });
-        found
+        if is_computed { found } else { SmallVec::new() }
     }
 }

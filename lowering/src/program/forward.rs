@@ -1,5 +1,6 @@
-//! Redundant loads and stores: a load of an element whose value is known becomes that value, a store that
-//! another one overwrites goes, and so do stores to local buffers that nothing loads.
+//! Redundant loads, stores and tests: a load of an element whose value is known becomes that value, a store
+//! that another one overwrites goes, and so do stores to local buffers that nothing loads. A test that ends the
+//! program goes if the same test comes before it.
 //!
 //! An element is known from a load or a store before it, in the same scope or in a scope around it, if no
 //! store in between may write it. So a scalar that holds a value of one iteration only leaves no trace, and
@@ -13,15 +14,21 @@ use rustc_hash::FxHashMap;
 use std::slice::from_ref;
 use std::sync::Arc;
 
-/// The values of elements.
-type Known = Vec<(Location, KValue)>;
+/// What is known at a statement.
+#[derive(Clone, Default)]
+struct Known {
+    /// The values of elements.
+    elements: Vec<(Location, KValue)>,
+    /// Conditions that hold.
+    tests: Vec<Condition>,
+}
 
 impl Program {
-    /// Removes redundant loads and stores.
+    /// Removes redundant loads, stores and tests.
     pub(super) fn forward(&mut self) {
         let mut forwarder = Forwarder { alias: FxHashMap::default(), loaded: vec![false; self.buffers.len()] };
         let mut body = std::mem::take(Arc::make_mut(&mut self.body));
-        forwarder.scope(&mut body, &mut Known::new());
+        forwarder.scope(&mut body, &mut Known::default());
         remove_dead(&mut body, &|buffer| self.is_local(buffer) && !forwarder.loaded[buffer as usize]);
         self.body = Arc::new(body);
     }
@@ -45,18 +52,19 @@ impl Forwarder {
         match stmt {
             Stmt::Load(value, location) => {
                 self.location(location);
-                if let Some((_, found)) = known.iter().find(|(known, _)| known == location) {
+                if let Some((_, found)) = known.elements.iter().find(|(known, _)| known == location) {
                     self.alias.insert(*value, *found);
                     return false;
                 }
-                known.push((location.clone(), *value));
+                known.elements.push((location.clone(), *value));
                 self.loaded[location.buffer as usize] = true;
             }
             Stmt::Store(location, value) => {
                 self.location(location);
                 *value = self.real(*value);
-                known.retain(|(known, _)| known.part != location.part || known.is_apart_from(location, |_| 0));
-                known.push((location.clone(), *value));
+                let stays = |known: &Location| known.part != location.part || known.is_apart_from(location, |_| 0);
+                known.elements.retain(|(known, _)| stays(known));
+                known.elements.push((location.clone(), *value));
             }
             Stmt::Inst(inst) => inst.args.iter_mut().for_each(|arg| *arg = self.real(*arg)),
             Stmt::For(nest) => {
@@ -70,6 +78,11 @@ impl Forwarder {
                     Condition::NotNegative(forms) => forms.iter_mut().for_each(|form| *form = self.form(form)),
                     Condition::Value(value) => *value = self.real(*value),
                 }
+                if branch.then.is_empty() && matches!(branch.otherwise[..], [Stmt::Fail]) {
+                    let is_new = !known.tests.contains(&branch.condition);
+                    known.tests.extend(is_new.then(|| branch.condition.clone()));
+                    return is_new;
+                }
                 for branch in [&mut branch.then, &mut branch.otherwise] {
                     self.scope(branch, &mut known.clone());
                 }
@@ -81,11 +94,11 @@ impl Forwarder {
                 forget_written(&reduce.body, known);
                 self.scope(&mut reduce.body, &mut known.clone());
                 for (accumulator, total) in &mut reduce.accumulators {
-                    self.scope(&mut accumulator.body, &mut Known::new());
+                    self.scope(&mut accumulator.body, &mut Known::default());
                     accumulator.both.iter_mut().for_each(|elem| *elem = self.elem(*elem));
                     for buffer in total.all() {
                         self.loaded[buffer as usize] = true;
-                        known.retain(|(known, _)| known.buffer != buffer);
+                        known.elements.retain(|(known, _)| known.buffer != buffer);
                     }
                 }
             }
@@ -153,7 +166,7 @@ fn fails(stmt: &Stmt) -> bool {
 /// Forgets the values of elements that statements write.
 fn forget_written(stmts: &[Stmt], known: &mut Known) {
     let written = written(stmts);
-    known.retain(|(location, _)| !written.contains(&location.buffer));
+    known.elements.retain(|(location, _)| !written.contains(&location.buffer));
 }
 
 /// Removes stores to dead buffers.

@@ -23,8 +23,7 @@ impl ProgramLowering<'_> {
         let mut moved: SmallVec<[(usize, KValue, Mode); 2]> = SmallVec::new();
         for (dim, index) in operand.index.iter().enumerate() {
             let extent = self.param(ProgramParam::ArgExtent(arg, dim));
-            let wraps = index.mode == Mode::Wrap;
-            let position = self.position(&index.expr, extent, wraps)?;
+            let position = self.position(&index.expr, extent, index.mode)?;
             let is_affine = matches!(index.expr, IndexExpr::Affine(_));
             at.push(match index.mode {
                 // Checked once for each call; the others by its ranges, or here.
@@ -106,9 +105,10 @@ impl ProgramLowering<'_> {
         )
     }
 
-    /// A position along a dim of an extent. If `wraps`, the position may be any that is equal modulo the
-    /// extent.
-    pub(super) fn position(&mut self, position: &IndexExpr, extent: KValue, wraps: bool) -> Result<Linear, NotLowered> {
+    /// A position along a dim of an extent: for [`Mode::Wrap`] any that is equal modulo the extent, for
+    /// [`Mode::Clamp`] any on the same side of it.
+    pub(super) fn position(&mut self, position: &IndexExpr, extent: KValue, mode: Mode) -> Result<Linear, NotLowered> {
+        let wraps = mode == Mode::Wrap;
         Ok(match position {
             IndexExpr::Affine(form) => self.affine(form),
             IndexExpr::FloorDiv(form, divisor) => {
@@ -139,10 +139,11 @@ impl ProgramLowering<'_> {
                 }
                 found = if wraps {
                     self.b.euclidean_remainder(found, extent)
-                } else if offset.as_constant() == Some(0) {
+                } else if offset.axes().is_empty() && mode != Mode::Clamp {
+                    // A sum that overflows is out of bounds: what is added is less than half of all numbers.
                     found
                 } else {
-                    // The sum can't overflow.
+                    // The sum can't overflow, as loops are split where it leaves the bounds.
                     let [least, most] = [-FARTHEST, FARTHEST].map(|n| self.cx().int(DType::I64, n));
                     let low = self.b.k.binary(Binary::Max, found, least);
                     self.b.k.binary(Binary::Min, low, most)
@@ -163,7 +164,7 @@ impl ProgramLowering<'_> {
         let mut at: SmallVec<[Linear; 3]> = SmallVec::new();
         for (dim, inner) in index.iter().enumerate() {
             let extent = self.param(ProgramParam::ArgExtent(arg, dim));
-            let position = self.position(inner, extent, false)?;
+            let position = self.position(inner, extent, Mode::Check)?;
             at.push(self.in_bounds(position, extent, is_read_from_array(inner))?);
         }
         Ok(self.b.load_elem(buffer, dtype, &at).re)

@@ -7,7 +7,7 @@ use crate::lower::NotLowered;
 use crate::lower::monoid::combined_scalars;
 use crate::program::{Condition, Linear};
 use crate::scalar::Elem;
-use rewright_ir::expr::{Out, Write};
+use rewright_ir::expr::{Mode, Out, Write};
 use rewright_ir::{DType, Scalar};
 use smallvec::SmallVec;
 
@@ -73,7 +73,7 @@ impl ProgramLowering<'_> {
         let mut at = WriteAt::new();
         for (dim, position) in out.index.iter().enumerate() {
             let extent = self.param(ProgramParam::ResultExtent(number, dim));
-            let form = self.position(position, extent, false)?;
+            let form = self.position(position, extent, Mode::Check)?;
             at.push(self.in_bounds(form, extent, is_read_from_array(position))?);
         }
         Ok(at)
