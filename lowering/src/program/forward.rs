@@ -1,6 +1,6 @@
 //! Redundant loads, stores and tests: a load of an element whose value is known becomes that value, a store
-//! that another one overwrites goes, and so do stores to local buffers that nothing loads. A test that ends the
-//! program goes if the same test comes before it.
+//! that another one overwrites goes, and so do stores to local buffers that nothing loads. A test that ends
+//! the program goes if the same test comes before it.
 //!
 //! An element is known from a load or a store before it, in the same scope or in a scope around it, if no
 //! store in between may write it. So a scalar that holds a value of one iteration only leaves no trace, and
