@@ -14,7 +14,7 @@ const MOST_INSTS: i64 = 512;
 
 impl ArrayExpr {
     /// True if the reductions are computed without loops: they have few points, known at compilation, and
-    /// adjacent points of the last parallel axis read adjacent elements. Sums of products whose rows share
+    /// adjacent points of the last parallel axis read one row forward. Sums of products whose rows share
     /// elements have loops, which are blocked for registers.
     pub fn is_unrolled(&self) -> bool {
         let Some(last) = self.last_parallel() else { return false };
@@ -48,7 +48,7 @@ impl ArrayExpr {
             && !self.finish.as_ref().is_some_and(stays)
             && !self.guard.iter().any(|condition| names_reduced(&condition.form))
             && (0..).zip(&self.operands).all(is_named)
-            && self.operands.iter().all(|operand| operand.reads_adjacent(last))
+            && self.operands.iter().all(|operand| operand.reads_forward(last))
             && !self.reductions.iter().any(is_blocked)
     }
 
@@ -80,9 +80,9 @@ impl ArrayExpr {
 }
 
 impl Operand {
-    /// True if points that are adjacent along an axis read one element, or adjacent elements of a row-major
-    /// array.
-    fn reads_adjacent(&self, axis: u32) -> bool {
+    /// True if points that are adjacent along an axis read one element, or elements of a row at equal
+    /// distances, from its start to its end.
+    fn reads_forward(&self, axis: u32) -> bool {
         let along = |index: &Index| match &index.expr {
             IndexExpr::Affine(form) => Some(form.coefficient(axis)),
             IndexExpr::FloorDiv(form, n) => (form.coefficient(axis) % n == 0).then(|| form.coefficient(axis) / n),
@@ -90,6 +90,6 @@ impl Operand {
             IndexExpr::Gather { .. } => None,
         };
         let Some((last, others)) = self.index.split_last() else { return true };
-        others.iter().all(|index| along(index) == Some(0)) && matches!(along(last), Some(0 | 1))
+        others.iter().all(|index| along(index) == Some(0)) && along(last).is_some_and(|step| step >= 0)
     }
 }

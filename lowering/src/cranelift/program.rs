@@ -207,6 +207,8 @@ impl<'a> ProgramEmitter<'a> {
         let (mut prefix, rest) = split(location, loops);
         for (_, coefficients) in rest.iter().chain(&prefix.loops) {
             self.step(location.buffer, coefficients)?;
+            // A version for adjacent elements needs the steps along the other dims.
+            self.step(location.buffer, &without_last(coefficients))?;
         }
         while let Some(&(innermost, _)) = prefix.loops.last() {
             let known = self.prefixes.entry(innermost).or_default();
@@ -242,26 +244,29 @@ impl<'a> ProgramEmitter<'a> {
 
     /// The sum of a buffer's strides times coefficients.
     pub(super) fn step(&mut self, buffer: u32, coefficients: &PerDim) -> Result<Value, KernelError> {
+        if let (true, Some(&last)) = (self.adjacent.contains(&buffer), coefficients.last()) {
+            let size = self.program.buffers[buffer as usize].dtype.size() as i64;
+            let along = self.e.int(types::I64, size.wrapping_mul(last));
+            let others = without_last(coefficients);
+            if is_zero(&others) {
+                return Ok(along);
+            }
+            let others = self.steps.get(&(buffer, others)).copied();
+            let others = others.ok_or_else(|| unsupported("a step used before it is computed"))?;
+            return Ok(self.e.offset(others, along));
+        }
         let key = (buffer, coefficients.clone());
-        let is_adjacent = self.adjacent.contains(&buffer);
-        if let Some(&known) = self.steps.get(&key).filter(|_| !is_adjacent) {
+        if let Some(&known) = self.steps.get(&key) {
             return Ok(known);
         }
         let mut sum = None;
         for (dim, &coefficient) in coefficients.iter().enumerate().filter(|(_, c)| **c != 0) {
-            let term = if is_adjacent && dim + 1 == coefficients.len() {
-                let size = self.program.buffers[buffer as usize].dtype.size() as i64;
-                self.e.int(types::I64, size.wrapping_mul(coefficient))
-            } else {
-                let stride = self.stride_along(buffer, dim)?;
-                self.times(stride, coefficient)
-            };
+            let stride = self.stride_along(buffer, dim)?;
+            let term = self.times(stride, coefficient);
             sum = Some(sum.map_or(term, |sum| self.e.offset(sum, term)));
         }
         let step = sum.unwrap_or_else(|| self.e.int(types::I64, 0));
-        if !is_adjacent {
-            self.steps.insert(key, step);
-        }
+        self.steps.insert(key, step);
         Ok(step)
     }
 
@@ -340,10 +345,8 @@ impl<'a> ProgramEmitter<'a> {
     pub(super) fn for_loop(&mut self, nest: &For) -> Result<(), KernelError> {
         let (lo, hi) = (self.form(&nest.lo)?, self.least(&nest.hi)?);
         // Whether elements are at a constant scale times the index.
-        let is_scaled = |this: &Self, buffer: u32, steps: &PerDim| {
-            let outer = &steps[..steps.len().saturating_sub(1)];
-            this.adjacent.contains(&buffer) && outer.iter().all(|&step| step == 0)
-        };
+        let is_scaled =
+            |this: &Self, buffer: u32, steps: &PerDim| this.adjacent.contains(&buffer) && is_zero(&without_last(steps));
         let (mut prefixes, mut scaled) = (Vec::new(), Vec::new());
         for prefix in self.prefixes.get(&nest.index).cloned().unwrap_or_default() {
             let mut outer = prefix.clone();
@@ -468,11 +471,12 @@ impl<'a> ProgramEmitter<'a> {
         }
     }
 
-    /// Whether an innermost loop has so few constants that they stay in registers.
+    /// Whether an innermost loop has so few float constants that they stay in registers.
     fn has_few_constants(&self, body: &[Stmt]) -> bool {
         let mut found: SmallVec<[KValue; 8]> = SmallVec::new();
         each_use(body, &mut |value| {
-            if self.constants.contains_key(&value) && !found.contains(&value) {
+            let is_float = self.program.values[value.0 as usize].is_float();
+            if is_float && self.constants.contains_key(&value) && !found.contains(&value) {
                 found.push(value);
             }
         });
@@ -562,6 +566,17 @@ impl<'a> ProgramEmitter<'a> {
             }
         }
     }
+}
+
+/// Steps without the one along the last dim.
+fn without_last(steps: &PerDim) -> PerDim {
+    let mut others = steps.clone();
+    others.last_mut().into_iter().for_each(|last| *last = 0);
+    others
+}
+
+fn is_zero(steps: &PerDim) -> bool {
+    steps.iter().all(|&step| step == 0)
 }
 
 /// True for statements that only end the program.

@@ -5,10 +5,13 @@
 
 use super::program::{ProgramEmitter, has_loop};
 use crate::kernel::KernelError;
-use crate::program::{For, Storage, Trip, defined, each_access};
+use crate::program::{For, Storage, Trip, count, defined, each_access};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, types};
 use smallvec::SmallVec;
+
+/// The most statements of a loop that has two versions: addresses are a small part of longer ones.
+const MOST_STATEMENTS: usize = 64;
 
 impl ProgramEmitter<'_> {
     /// Emits a loop, in two versions if it accesses computed positions.
@@ -37,10 +40,10 @@ impl ProgramEmitter<'_> {
     }
 
     /// The buffers of the caller along whose last dims an innermost loop with computed positions moves, and
-    /// these dims. Loops of few iterations have none.
+    /// these dims. Loops of few iterations, or with many statements, have none.
     fn at_computed_positions(&self, nest: &For) -> SmallVec<[(u32, usize); 2]> {
         let mut found: SmallVec<[(u32, usize); 2]> = SmallVec::new();
-        if nest.trip == Trip::Few || has_loop(&nest.body) {
+        if nest.trip == Trip::Few || has_loop(&nest.body) || count(&nest.body) > MOST_STATEMENTS {
             return found;
         }
         let (inside, mut is_computed) = (defined(&nest.body), false);

@@ -114,7 +114,7 @@ pub type Boxed = Box<Frame>;
 #[derive(Debug, Default)]
 pub struct Pool {
     /// The frame of calls from one thread. A replayed call uses it in its place: to take it and give it back
-    /// would lock twice. Nobody waits for it.
+    /// would lock twice. No thread waits for it.
     first: Mutex<Option<Boxed>>,
     others: Mutex<Vec<Boxed>>,
 }

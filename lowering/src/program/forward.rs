@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use std::slice::from_ref;
 use std::sync::Arc;
 
-/// What is known at a statement.
+/// The facts at a statement.
 #[derive(Clone, Default)]
 struct Known {
     /// The values of elements.

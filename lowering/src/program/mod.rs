@@ -45,7 +45,7 @@ pub use linear::Linear;
 pub use order::{ENTRIES, Span, Tile};
 pub use places::{ALIGN, Places};
 pub use reduce::{Accumulator, Reduce, Slots, Tree, Tuple};
-pub(crate) use walk::{defined, each_access, each_use};
+pub(crate) use walk::{count, defined, each_access, each_use};
 
 use crate::kernel::{KInst, KValue, Kernel, Part};
 use crate::scalar::Elem;

@@ -137,13 +137,16 @@ impl ProgramLowering<'_> {
                     let from_end = self.cx().add(found, extent);
                     found = self.b.k.select(is_negative, from_end, found);
                 }
+                // Loops are split where a sum that moves with them leaves the bounds.
+                let may_overflow =
+                    offset.as_constant() != Some(0) && (mode == Mode::Clamp || !offset.axes().is_empty());
                 found = if wraps {
                     self.b.euclidean_remainder(found, extent)
-                } else if offset.axes().is_empty() && mode != Mode::Clamp {
-                    // A sum that overflows is out of bounds: what is added is less than half of all numbers.
+                } else if !may_overflow {
+                    // A sum that overflows is out of bounds, as the offset is less than half of all numbers.
                     found
                 } else {
-                    // The sum can't overflow, as loops are split where it leaves the bounds.
+                    // The sum can't overflow.
                     let [least, most] = [-FARTHEST, FARTHEST].map(|n| self.cx().int(DType::I64, n));
                     let low = self.b.k.binary(Binary::Max, found, least);
                     self.b.k.binary(Binary::Min, low, most)

@@ -88,11 +88,21 @@ impl Translation<'_, '_, '_> {
             return Ok(IndexExpr::Affine(self.affine(placed, &offset, along.loc)?));
         }
         if let ([(inner, 1)], false) = (&placed.gathers[..], placed.is_computed)
+            && self.is_read_once(access, dim, *inner)
             && let Some(found) = self.direct(*inner, placed, &offset)?
         {
             return Ok(found);
         }
         self.computed(access, dim, &offset)
+    }
+
+    /// True unless a position is read from an array at positions that are read from arrays, too, for several
+    /// points: an array of such positions is computed once.
+    fn is_read_once(&self, access: usize, dim: usize, inner: usize) -> bool {
+        let is_nested = self.ranges.placed[inner].iter().any(|placed| !placed.gathers.is_empty() || placed.is_computed);
+        let mut indices = Vec::new();
+        self.dependencies(access, dim, &mut indices);
+        !is_nested || indices.len() == self.nest.indices.len()
     }
 
     /// A position that is read from an array of integers, if the reads of that array are in bounds.
