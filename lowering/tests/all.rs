@@ -31,6 +31,7 @@ mod exec_stores;
 mod exec_updates;
 mod fission;
 mod float_bits;
+mod gathered_elements;
 mod general;
 mod indices;
 mod long_division;

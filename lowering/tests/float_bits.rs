@@ -1,5 +1,6 @@
 //! Functions that work on the bits of floats, compared with those of libm for whole ranges of exponents, by every code generator.
 
+use crate::support::every::Every;
 use ndarray::Array1;
 use rewright_ir::text::parse_module;
 use rewright_ir::{DType, Datum};
@@ -84,4 +85,23 @@ macro_rules! widths {
 widths! {
     double: f64, F64, libm::ldexp, libm::nextafter;
     single: f32, F32, libm::ldexpf, libm::nextafterf;
+}
+
+#[test]
+fn quotients_by_powers_of_two_have_the_bits_of_a_division() {
+    let powers = [2f64.powi(1022), 2f64.powi(-1022), 2f64.powi(1023), f64::from_bits(1), 4.0, -0.5, 3.0];
+    let numbers = [1.0, -0.0, f64::MIN_POSITIVE, 5e-324, f64::MAX, f64::INFINITY, f64::NAN, -1.7e-300, 1e308];
+    let x = Array1::from_vec(numbers.to_vec());
+    for power in powers {
+        let text = format!(
+            "func @f(%x: f64[n]) -> f64[n] {{\nentry:\n  %0 = arrayexpr [i: n] (x = %x[i]) {{\n    t0 = div x, {power:?}\n    yield t0\n  }} : f64[n]\n  ret %0\n}}"
+        );
+        for result in Every::new(&text).call(&[Arg::from(&x)]) {
+            let bits = |x: f64| if x.is_nan() { 0 } else { x.to_bits() };
+            let Datum::Array(rewright_ir::Array::F64(result)) = result else { panic!("an array") };
+            let found: Vec<u64> = result.iter().copied().map(bits).collect();
+            let expected: Vec<u64> = numbers.iter().map(|x| bits(x / power)).collect();
+            assert_eq!(found, expected, "{power:e}");
+        }
+    }
 }

@@ -287,3 +287,20 @@ fn results_that_are_not_read_are_streamed() {
     );
     assert_eq!(streaming(&sums, streams), (0, vec![false]));
 }
+
+#[test]
+fn a_test_is_made_once() {
+    let body = "{\n    t0 = add x, y\n    yield t0\n  }";
+    let reads = "(x = %x[gather_from_start(%p[i]), 0], y = %y[gather_from_start(%p[i]), 1])";
+    let text = outlined(&of(
+        &format!("arrayexpr [i: n] {reads} {body}"),
+        "%x: f64[m, 4], %y: f64[m, 4], %p: i64[n]",
+        "f64[n]",
+    ));
+    let fails = text.lines().filter(|line| line.trim() == "fail").count();
+    // The tests of both extents of dim 0; the numbers are in bounds.
+    assert_eq!(fails, 2, "{text}");
+    let same = "(x = %x[gather_from_start(%p[i]), 0], y = %x[gather_from_start(%p[i]), 1])";
+    let text = outlined(&of(&format!("arrayexpr [i: n] {same} {body}"), "%x: f64[m, 4], %p: i64[n]", "f64[n]"));
+    assert_eq!(text.lines().filter(|line| line.trim() == "fail").count(), 1, "{text}");
+}
