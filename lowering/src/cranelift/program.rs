@@ -9,7 +9,7 @@ use super::memory::part_offset;
 use super::nest::NestFrame;
 use super::unsupported;
 use crate::kernel::{CompiledKernel, KInst, KOp, KValue, Kernel, KernelArgs, KernelError, Part, Status};
-use crate::program::{Condition, For, If, Linear, Location, Places, Program, Stmt, Storage, each_use};
+use crate::program::{Condition, For, If, Linear, Location, Places, Program, Stmt, Storage, count, each_use};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::Variable;
@@ -39,6 +39,10 @@ const MOST_SCRATCH: usize = 256 << 20;
 
 /// The most addresses that a loop carries: each takes a register, and another one for its step.
 const MOST_CARRIED: usize = 4;
+
+/// The iterations of a round of a loop with computed positions, and the most statements of one.
+const ITERATIONS: i64 = 4;
+const MOST_UNROLLED: usize = 16;
 
 /// The most constants of an innermost loop that stay in registers.
 const MOST_KEPT: usize = 4;
@@ -362,42 +366,64 @@ impl<'a> ProgramEmitter<'a> {
         let is_carried = prefixes.len() <= MOST_CARRIED && !has_loop(&nest.body);
         let carried = if is_carried { prefixes.len() } else { 0 };
         prefixes.extend(scaled);
+        let mut rest = lo;
+        if !self.adjacent.is_empty() && count(&nest.body) <= MOST_UNROLLED {
+            rest = self.rounds(nest, (lo, hi), ITERATIONS, (&prefixes, carried))?;
+        }
+        self.rounds(nest, (rest, hi), 1, (&prefixes, carried))?;
+        Ok(())
+    }
+
+    /// Emits rounds of several iterations of a loop, as long as there are as many. The first addresses of
+    /// these, with their steps, are carried. Returns the index of the next iteration.
+    fn rounds(
+        &mut self,
+        nest: &For,
+        (lo, hi): (Value, Value),
+        iterations: i64,
+        (prefixes, carried): (&[(Prefix, Value, Value)], usize),
+    ) -> Result<Value, KernelError> {
+        let last = if iterations == 1 { hi } else { self.e.b.ins().iadd_imm_s(hi, 1 - iterations) };
         let mut first: SmallVec<[Value; 8]> = SmallVec::from_slice(&[lo]);
         for (_, around, step) in &prefixes[..carried] {
             let along = self.e.b.ins().imul(lo, *step);
             first.push(self.e.offset(*around, along));
         }
-        let (body, after) = (self.e.block(std::iter::repeat_n(types::I64, 1 + carried)), self.e.b.create_block());
-        let some = self.e.icmp(IntCC::SignedLessThan, lo, hi);
-        self.e.branch(some, (body, &first), (after, &[]));
+        let [body, after] = [1 + carried, 1].map(|params| self.e.block(std::iter::repeat_n(types::I64, params)));
+        let some = self.e.icmp(IntCC::SignedLessThan, lo, last);
+        self.e.branch(some, (body, &first), (after, &[lo]));
         self.e.b.switch_to_block(body);
         let params: SmallVec<[Value; 8]> = SmallVec::from_slice(self.e.b.block_params(body));
         let index = params[0];
-        self.e.scalars[nest.index.0 as usize] = Some(index);
-        for (number, (prefix, around, step)) in prefixes.iter().enumerate() {
-            let address = match params.get(1 + number) {
+        let mut addresses: SmallVec<[Value; 8]> = SmallVec::new();
+        for (number, (_, around, step)) in prefixes.iter().enumerate() {
+            addresses.push(match params.get(1 + number) {
                 Some(&carried) => carried,
                 None => {
                     let along = self.e.b.ins().imul(index, *step);
                     self.e.offset(*around, along)
                 }
-            };
-            self.addresses.insert(prefix.clone(), address);
+            });
         }
         self.loops.push(nest.index);
         self.keeps_constants = self.has_few_constants(&nest.body);
-        self.scope(&nest.body)?;
+        for iteration in 0..iterations {
+            let own = if iteration == 0 { index } else { self.e.b.ins().iadd_imm_s(index, iteration) };
+            self.e.scalars[nest.index.0 as usize] = Some(own);
+            for ((prefix, _, step), address) in prefixes.iter().zip(&mut addresses) {
+                self.addresses.insert(prefix.clone(), *address);
+                *address = self.e.offset(*address, *step);
+            }
+            self.scope(&nest.body)?;
+        }
         self.keeps_constants = false;
         self.loops.pop();
-        let next = self.e.b.ins().iadd_imm_s(index, 1);
-        let mut again: SmallVec<[Value; 8]> = SmallVec::from_slice(&[next]);
-        for (&address, (_, _, step)) in params[1..].iter().zip(&prefixes) {
-            again.push(self.e.offset(address, *step));
-        }
-        let more = self.e.icmp(IntCC::SignedLessThan, next, hi);
-        self.e.branch(more, (body, &again), (after, &[]));
+        let next = self.e.b.ins().iadd_imm_s(index, iterations);
+        let again: SmallVec<[Value; 8]> = std::iter::once(next).chain(addresses).take(1 + carried).collect();
+        let more = self.e.icmp(IntCC::SignedLessThan, next, last);
+        self.e.branch(more, (body, &again), (after, &[next]));
         self.e.b.switch_to_block(after);
-        Ok(())
+        Ok(self.e.b.block_params(after)[0])
     }
 
     /// The least of some forms.

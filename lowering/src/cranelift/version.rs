@@ -1,7 +1,8 @@
 //! Loop versioning: an innermost loop that accesses computed positions along the last dim of a buffer has a
 //! version for adjacent elements. There an address is a base, an index and a constant scale, which is one
 //! operand of an instruction. A product with a stride would delay each address, and loads that follow a store
-//! to a computed position wait for that.
+//! to a computed position wait for that. If the loop has few statements, that version runs rounds of four
+//! iterations, and then the rest.
 
 use super::program::{ProgramEmitter, has_loop};
 use crate::kernel::KernelError;
