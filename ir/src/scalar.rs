@@ -96,6 +96,22 @@ impl Scalar {
         Scalar::I8(1).cast(dtype)
     }
 
+    /// The reciprocal of a float, if it is exact: both are powers of two, and neither is subnormal. A
+    /// division by the float has the bits of a multiplication by the reciprocal. `None` for other dtypes.
+    pub fn exact_reciprocal(self) -> Option<Self> {
+        match self {
+            Scalar::F32(x) => {
+                let is_exact = x.is_normal() && x.recip().is_normal() && x.to_bits() << 9 == 0;
+                is_exact.then(|| Scalar::F32(x.recip()))
+            }
+            Scalar::F64(x) => {
+                let is_exact = x.is_normal() && x.recip().is_normal() && x.to_bits() << 12 == 0;
+                is_exact.then(|| Scalar::F64(x.recip()))
+            }
+            _ => None,
+        }
+    }
+
     /// The value as a complex number; integers beyond 2^53 are rounded.
     pub fn to_c128(self) -> Complex64 {
         match self {

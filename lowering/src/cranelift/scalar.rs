@@ -206,8 +206,3 @@ pub fn int_condition(op: Compare, signed: bool) -> IntCC {
         Compare::Le => IntCC::UnsignedLessThanOrEqual,
     }
 }
-
-/// The condition under which the first of two floats is the minimum, or the maximum.
-pub fn first_of_floats(op: Binary) -> FloatCC {
-    if op == Binary::Min { FloatCC::LessThan } else { FloatCC::GreaterThan }
-}

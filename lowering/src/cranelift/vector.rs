@@ -2,11 +2,11 @@
 
 use super::emit::{Emitter, clif};
 use super::lanes::{Vector, int_lane, lane_order, vector_of};
-use super::scalar::{first_of_floats, float_condition, int_condition};
+use super::scalar::{float_condition, int_condition};
 use super::unsupported;
 use super::widths::Narrowing;
 use crate::kernel::{Binary, Compare, KInst, KOp, KValue, KernelError, Unary};
-use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use rewright_ir::DType;
 use smallvec::SmallVec;
@@ -302,4 +302,9 @@ impl Emitter<'_> {
             if e.b.func.dfg.value_type(x) == ty { x } else { e.b.ins().bitcast(ty, lane_order(), x) }
         }))
     }
+}
+
+/// The condition under which the first of two floats is the minimum, or the maximum.
+fn first_of_floats(op: Binary) -> FloatCC {
+    if op == Binary::Min { FloatCC::LessThan } else { FloatCC::GreaterThan }
 }

@@ -59,6 +59,7 @@ impl ProgramBuilder {
         let moves_back = may_move_back && !is_whole && nest.is_repeatable(self.buffers());
         let extent = self.extreme(Binary::Max, [&extent, &Linear::default()]);
         let (rounds, rest) = if moves_back {
+            // Iterations of the whole loop count, as a round that is moved back may repeat finished ones.
             let most_of_round = extent.plus(factor - factor / 2 - 1);
             let rounds = self.floor_div(&most_of_round, factor);
             let (rounds, all, least) = (self.value(&rounds), self.value(&hi.clone().minus(lo)), self.int(factor));

@@ -80,7 +80,7 @@ impl ScalarCx<'_> {
     }
     /// `a / b`; floats only. For a power of two it is `a * (1 / b)`, which has the same bits.
     pub fn div(&mut self, a: KValue, b: KValue) -> KValue {
-        match self.k.as_constant(b).and_then(exact_reciprocal) {
+        match self.k.as_constant(b).and_then(Scalar::exact_reciprocal) {
             Some(reciprocal) => {
                 let reciprocal = self.k.constant(reciprocal);
                 self.mul(a, reciprocal)
@@ -201,18 +201,5 @@ impl ScalarCx<'_> {
             _ => return None,
         };
         Some(self.k.push(KOp::Math(MathCall { name: found.name, ptr }), args, dtype))
-    }
-}
-
-/// The reciprocal of a float, if it is exact and neither of them is subnormal.
-fn exact_reciprocal(divisor: Scalar) -> Option<Scalar> {
-    match divisor {
-        Scalar::F32(x) => {
-            (x.is_normal() && x.recip().is_normal() && x.to_bits() << 9 == 0).then(|| Scalar::F32(x.recip()))
-        }
-        Scalar::F64(x) => {
-            (x.is_normal() && x.recip().is_normal() && x.to_bits() << 12 == 0).then(|| Scalar::F64(x.recip()))
-        }
-        _ => None,
     }
 }

@@ -184,8 +184,7 @@ register_condition!(NONNEG, NONZERO, FINITE, NOT_NAN, NO_NEG_ZERO, POWER_OF_TWO,
 
 pub(crate) fn is_power_of_two(scalar: Scalar) -> bool {
     match scalar {
-        Scalar::F32(x) => x.is_normal() && x.recip().is_normal() && x.to_bits() << 9 == 0,
-        Scalar::F64(x) => x.is_normal() && x.recip().is_normal() && x.to_bits() << 12 == 0,
+        Scalar::F32(_) | Scalar::F64(_) => scalar.exact_reciprocal().is_some(),
         other => other.to_i128().is_some_and(|i| i > 0 && i & (i - 1) == 0),
     }
 }

@@ -116,12 +116,8 @@ fn cheaper(op: &str, x: Value, constant: Scalar) -> Option<CheaperOps> {
         return None;
     }
     if dtype.is_float() {
-        let reciprocal: Arg = match constant {
-            Scalar::F32(c) => Scalar::F32(c.recip()).into(),
-            Scalar::F64(c) => Scalar::F64(c.recip()).into(),
-            _ => return None,
-        };
-        return if op == "div" { one("mul", reciprocal) } else { None };
+        let reciprocal = constant.exact_reciprocal()?;
+        return if op == "div" { one("mul", reciprocal.into()) } else { None };
     }
     // Other rewrites handle the constant 1.
     let power = constant.to_i128().filter(|&power| dtype.is_int() && power > 1)?;
