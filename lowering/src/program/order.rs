@@ -243,38 +243,32 @@ impl ProgramBuilder {
     /// Joins the totals, which hold the n-th full block, with earlier groups of blocks of the same size, puts
     /// the result on the stack of blocks, and empties the totals. Before that, the height of the stack is the
     /// number of ones of n - 1.
-    pub fn push_totals(&mut self, group: &Group<'_>, blocks: &GroupSlots, number: KValue, tile: &Tile) {
+    pub fn push_totals(&mut self, group: &Group<'_>, blocks: &GroupSlots, number: KValue) {
         let (joins, one) = (self.trailing_zeros(number), self.int(1));
         let before = self.k.binary(Binary::Sub, number, one);
         let height = self.k.unary(Unary::PopCount, before);
-        self.join_blocks(group, blocks, (height, joins), tile);
+        self.join_blocks(group, blocks, (height, joins));
         let top = Linear::from(height).plus_term(joins, -1);
-        self.each_point(tile, |this, at| {
-            let entry: SmallVec<[Linear; 2]> = [top].into_iter().chain(at.iter().cloned()).collect();
-            for ((a, total), slots) in group.iter().zip(blocks) {
-                let tuple = this.get(total, at);
-                this.set(slots, &entry, &tuple);
-                this.clear(a, total, at);
-            }
-        });
+        for ((a, total), slots) in group.iter().zip(blocks) {
+            let tuple = self.get(total, &[]);
+            self.set(slots, from_ref(&top), &tuple);
+            self.clear(a, total, &[]);
+        }
     }
 
     /// Joins the totals with all groups of blocks, given the number of blocks.
-    pub fn join_all(&mut self, group: &Group<'_>, blocks: &GroupSlots, count: KValue, tile: &Tile) {
+    pub fn join_all(&mut self, group: &Group<'_>, blocks: &GroupSlots, count: KValue) {
         let height = self.k.unary(Unary::PopCount, count);
-        self.join_blocks(group, blocks, (height, height), tile);
+        self.join_blocks(group, blocks, (height, height));
     }
 
     /// Joins the totals with groups of blocks, from the top of a stack of this height down.
-    fn join_blocks(&mut self, group: &Group<'_>, blocks: &GroupSlots, (height, joins): (KValue, KValue), tile: &Tile) {
+    fn join_blocks(&mut self, group: &Group<'_>, blocks: &GroupSlots, (height, joins): (KValue, KValue)) {
         self.for_each_of(Trip::Few, Linear::default(), &[joins.into()], |this, n| {
             let top = Linear::from(height).plus(-1).minus(&n);
-            this.each_point(tile, |this, at| {
-                let entry: SmallVec<[Linear; 2]> = [top].into_iter().chain(at.iter().cloned()).collect();
-                for ((a, total), slots) in group.iter().zip(blocks) {
-                    this.join_before(a, (slots, &entry), (total, at));
-                }
-            });
+            for ((a, total), slots) in group.iter().zip(blocks) {
+                this.join_before(a, (slots, from_ref(&top)), (total, &[]));
+            }
         });
     }
 

@@ -48,11 +48,12 @@ pub fn bind(expr: &ArrayExpr, args: &[Strided<'_>], symbols: &dyn Fn(Name) -> Op
     let parallel = expr.axes.iter().zip(&binder.ranges).find(|(axis, _)| axis.kind == AxisKind::Parallel);
     let outermost = parallel.map_or((0, 0), |(_, &range)| range);
     let extent = |axis: usize| binder.ranges.get(axis).map_or(0, |(lo, hi)| hi.saturating_sub(*lo).max(0) as u64);
-    let reduced = expr.axes.iter().position(|axis| axis.kind == AxisKind::Reduce);
-    let shared = shared_axis(expr).zip(reduced);
-    let tiles_rows = shared.is_some_and(|(row, step)| is_worth_tiling(expr, args, (extent(row), extent(step))));
+    let reduced = (0..expr.axes.len()).filter(|&axis| expr.axes[axis].kind == AxisKind::Reduce);
+    let steps = reduced.map(extent).fold(1, u64::saturating_mul);
+    let shared = shared_axis(expr);
+    let tiles_rows = shared.is_some_and(|row| is_worth_tiling(expr, args, (extent(row), steps)));
     let blocks = expr.reductions.iter().map(|reduction| reduction.order(expr.rows_are_points()).block() as u64);
-    let one_block = shared.zip(blocks.min()).is_some_and(|((_, step), block)| extent(step) <= block);
+    let one_block = blocks.min().is_some_and(|block| shared.is_some() && steps <= block);
     let streams = exceeds_caches(facts(), bytes(expr, args, &results), false);
     let variant = Variant { checks: binder.checks, tiles_rows, one_block, streams };
     Some(ProgramSpace { points, outermost, variant, results })

@@ -20,9 +20,9 @@ use super::contraction::shared_axis;
 use super::quotients::Divisor;
 use super::reduction::{Reducer, Start};
 use super::{ProgramLowering, axes_of};
-use crate::kernel::{Binary, KValue, Part, Unary};
+use crate::kernel::{Binary, KValue, Unary};
 use crate::lower::NotLowered;
-use crate::program::{Accumulator, Condition, ENTRIES, Linear, ProgramBuilder, Slots, Span, Tile, Trip, Tuple};
+use crate::program::{Accumulator, Condition, ENTRIES, Linear, Slots, Span, Tile, Trip, Tuple};
 use crate::scalar::Elem;
 use rewright_ir::ArrayExpr;
 use rewright_ir::expr::{AxisKind, Order, Write};
@@ -135,13 +135,15 @@ impl ProgramLowering<'_> {
         if expr.outs.iter().any(|out| out.write != Write::Unique) {
             return self.tiles(&loops, Vec::new(), |this, tile| this.columns(expr, reducers, tile));
         }
-        let has_blocks = axes_of(expr, AxisKind::Reduce, 0).len() == 1 && reducers[0].order != Order::Sequential;
-        let shared = shared_axis(expr).filter(|_| self.variant.tiles_rows && has_blocks);
-        // Columns outermost, rows innermost.
+        let has_blocks = reducers[0].order != Order::Sequential;
+        let shared = shared_axis(expr);
+        // Columns outermost, rows that share elements innermost.
         loops.rotate_right(1);
         if let Some(at) = loops.iter().position(|nest| Some(nest.axis) == shared) {
-            loops[at].tile = Some(ROWS);
-            loops[0].tile = Some(most_staged_columns(reducers));
+            if self.variant.tiles_rows && has_blocks {
+                loops[at].tile = Some(ROWS);
+                loops[0].tile = Some(most_staged_columns(reducers));
+            }
             loops[at..].rotate_left(1);
         }
         self.tiles(&loops, Vec::new(), |this, mut tile| {
@@ -193,14 +195,11 @@ impl ProgramLowering<'_> {
         let mut columns = Columns { expr, reducers, totals: Vec::new(), entry: None, axes, tile };
         let reduced = axes_of(expr, AxisKind::Reduce, 0);
         match (reducers.iter().all(|r| r.order == Order::Sequential), &reduced[..]) {
-            (false, &[along]) => self.blocks_along(&mut columns, along)?,
-            (is_sequential, _) => {
+            (false, [outer @ .., along]) => self.blocks_along(&mut columns, outer, *along)?,
+            _ => {
                 columns.totals = self.totals(&columns);
                 self.begin_block(&columns, None)?;
-                match is_sequential {
-                    true => self.nest(expr, &reduced, 0, |this| this.step(&columns))?,
-                    false => self.counted_blocks(&columns, &reduced)?,
-                }
+                self.nest(expr, &reduced, 0, |this| this.step(&columns))?;
             }
         }
         self.each_point(&columns, |this, at| {
@@ -211,18 +210,21 @@ impl ProgramLowering<'_> {
         })
     }
 
-    /// The points along one reduce axis, block by block. The total of a block is computed in the entry of the
+    /// The points along the reduce axes, block by block. The total of a block is computed in the entry of the
     /// stack where it stays, and joined with the entries before it in place. The first entry has the result.
-    fn blocks_along(&mut self, columns: &mut Columns<'_>, along: usize) -> Result<(), NotLowered> {
-        let (lo, hi) = self.bounds(columns.expr, along, 0);
+    fn blocks_along(&mut self, columns: &mut Columns<'_>, outer: &[usize], along: usize) -> Result<(), NotLowered> {
+        let expr = columns.expr;
+        let (lo, hi) = self.bounds(expr, along, 0);
+        let (_, points) = self.row_points(expr, &[outer, &[along]].concat());
         let block = columns.block();
-        let count = self.b.ceil_div(&hi.clone().minus(&lo), block);
+        let count = self.b.ceil_div(&points, block);
         if self.variant.one_block || count.as_constant().is_some_and(|count| count <= 1) {
             columns.totals = self.totals(columns);
             self.begin_block(columns, None)?;
             let known = lo.clone().plus(block);
             let end = if count.as_constant().is_some() { vec![hi] } else { vec![hi, known] };
-            return self.block(columns, (along, Trip::Unknown), lo, &end);
+            let columns = &*columns;
+            return self.nest(expr, outer, 0, |this| this.segment(columns, (along, Trip::Unknown), lo, &end));
         }
         columns.totals = self.b.block_stack(&columns.accumulators(), &columns.tile);
         columns.entry = Some(Linear::default());
@@ -235,8 +237,13 @@ impl ProgramLowering<'_> {
             let height = this.b.k.unary(Unary::PopCount, number);
             columns.entry = Some(height.into());
             this.begin_block(columns, Some(number))?;
-            let first = lo.clone().plus_term(number, block);
-            this.block(columns, (along, Trip::NotEmpty), first.clone(), &[hi, first.plus(block)])?;
+            match outer {
+                [] => {
+                    let first = lo.clone().plus_term(number, block);
+                    this.segment(columns, (along, Trip::NotEmpty), first.clone(), &[hi, first.plus(block)])?;
+                }
+                _ => this.segments(columns, outer, along, number)?,
+            }
             let (next, count) = (this.b.value(&Linear::from(number).plus(1)), this.b.value(&count));
             let is_last = this.b.cx().eq(next, count);
             let full = this.b.trailing_zeros(next);
@@ -246,6 +253,45 @@ impl ProgramLowering<'_> {
         })?;
         columns.entry = Some(Linear::default());
         Ok(())
+    }
+
+    /// The points of the n-th block along several reduce axes: for each row of points, those along the last
+    /// axis, that are in the block.
+    fn segments(
+        &mut self,
+        columns: &Columns<'_>,
+        outer: &[usize],
+        along: usize,
+        number: KValue,
+    ) -> Result<(), NotLowered> {
+        let (lo, hi) = self.bounds(columns.expr, along, 0);
+        let (extents, rows) = self.row_points(columns.expr, outer);
+        let (block, extent) = (columns.block(), hi.clone().minus(&lo));
+        let start = Linear::default().plus_term(number, block);
+        let whole_rows = extent.as_constant().filter(|&extent| extent > 0 && block % extent == 0);
+        if let Some(extent) = whole_rows {
+            let each = block / extent;
+            let first = Linear::default().plus_term(number, each);
+            return self.for_each(first.clone(), &[rows, first.plus(each)], |this, row| {
+                this.at_row_point(outer, &extents, row);
+                this.segment(columns, (along, Trip::NotEmpty), lo, &[hi])
+            });
+        }
+        let most = extent.as_constant().map_or(block, |extent| extent.clamp(1, block));
+        let [extent, from, to] = [&extent, &start, &start.clone().plus(block - 1)].map(|form| self.b.value(form));
+        let first = self.b.k.binary(Binary::Quot, from, extent);
+        let last = self.b.k.binary(Binary::Quot, to, extent);
+        self.for_each(first.into(), &[rows, Linear::from(last).plus(1)], |this, row| {
+            let row_value = this.b.value(&row);
+            this.at_row_point(outer, &extents, row);
+            let before = this.cx().mul(row_value, extent);
+            // The positions of the block's start and end in the row.
+            let start = start.clone().plus_term(before, -1);
+            let first = this.b.extreme(Binary::Max, [&start, &Linear::default()]);
+            let end = lo.clone().plus_scaled(&start, 1).plus(block);
+            let first = lo.clone().plus_scaled(&first, 1);
+            this.segment(columns, (along, Trip::NotEmpty), first.clone(), &[hi, end, first.plus(most)])
+        })
     }
 
     /// The totals of a tile.
@@ -296,8 +342,8 @@ impl ProgramLowering<'_> {
         })
     }
 
-    /// The points of a block, row by row of the tile.
-    fn block(
+    /// Adjacent points along a reduce axis, row by row of the tile.
+    fn segment(
         &mut self,
         columns: &Columns<'_>,
         (along, trip): (usize, Trip),
@@ -312,29 +358,6 @@ impl ProgramLowering<'_> {
         self.b.close_loop(index, trip, first, end);
         self.close(columns, rows, indices);
         ended
-    }
-
-    /// The points along several reduce axes; a counter says where a block ends.
-    fn counted_blocks(&mut self, columns: &Columns<'_>, reduced: &[usize]) -> Result<(), NotLowered> {
-        let (group, tile) = (&columns.group()[..], &columns.tile);
-        let (blocks, steps) = (self.b.block_stack(&columns.accumulators(), tile), self.b.counter());
-        self.nest(columns.expr, reduced, 0, |this| {
-            this.step(columns)?;
-            let count = this.b.count(steps);
-            let block = this.b.int(columns.block());
-            let into_block = this.b.k.binary(Binary::Rem, count, block);
-            let is_full = this.b.is_zero(into_block);
-            let push = |b: &mut ProgramBuilder| {
-                let number = b.k.binary(Binary::Quot, count, block);
-                b.push_totals(group, &blocks, number, tile);
-            };
-            this.b.when(is_full, push, |_| {});
-            Ok(())
-        })?;
-        let (steps, block) = (self.b.load(steps, Part::Re, &[]), self.b.int(columns.block()));
-        let whole = self.b.k.binary(Binary::Quot, steps, block);
-        self.b.join_all(group, &blocks, whole, tile);
-        Ok(())
     }
 
     /// Combines the element of each column at the current point of the other axes.

@@ -59,7 +59,7 @@ impl ProgramLowering<'_> {
                 is_full,
                 |b| {
                     let number = b.k.binary(Binary::Quot, count, block);
-                    b.push_totals(&totals, &blocks, number, &Tile::default());
+                    b.push_totals(&totals, &blocks, number);
                 },
                 |_| {},
             );
@@ -67,7 +67,7 @@ impl ProgramLowering<'_> {
         })?;
         let (rows, block) = (self.b.load(rows, Part::Re, &[]), self.b.int(rows_of_block as i64));
         let whole = self.b.k.binary(Binary::Quot, rows, block);
-        self.b.join_all(&totals, &blocks, whole, &Tile::default());
+        self.b.join_all(&totals, &blocks, whole);
         Ok(())
     }
 
@@ -94,7 +94,7 @@ impl ProgramLowering<'_> {
     }
 
     /// The extents along the axes of a row, and the number of its points.
-    fn row_points(&mut self, expr: &ArrayExpr, row: &[usize]) -> (Vec<(Linear, Linear)>, Linear) {
+    pub(super) fn row_points(&mut self, expr: &ArrayExpr, row: &[usize]) -> (Vec<(Linear, Linear)>, Linear) {
         let first = self.axes.len() - expr.axes.len();
         let mut extents = Vec::new();
         for &axis in row {
@@ -121,7 +121,7 @@ impl ProgramLowering<'_> {
     }
 
     /// Sets the indices along the axes of a row to those of its n-th point.
-    fn at_row_point(&mut self, row: &[usize], extents: &[(Linear, Linear)], point: Linear) {
+    pub(super) fn at_row_point(&mut self, row: &[usize], extents: &[(Linear, Linear)], point: Linear) {
         let mut rest = point;
         for (n, (&axis, (lo, extent))) in row.iter().zip(extents).enumerate().rev() {
             if n == 0 {

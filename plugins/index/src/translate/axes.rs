@@ -30,8 +30,12 @@ const STAGED: f64 = 0.25;
 const ASIDE: f64 = 0.1;
 /// The rows of a contraction that share a load.
 const ROWS: f64 = 4.0;
+/// The cost of a total that is loaded and stored.
+const TOTAL: f64 = 2.0;
 /// The cost of combining the lanes of a row.
-const HORIZONTAL: f64 = 100.0;
+const HORIZONTAL: f64 = 32.0;
+/// The cost of beginning a row of columns.
+const START: f64 = 100.0;
 /// The extent of an index whose extent is not known.
 const UNKNOWN: f64 = 64.0;
 
@@ -98,6 +102,11 @@ pub(super) struct Freedom {
     pub parallel: bool,
     /// Reduce axes: the order of elements is free.
     pub reduced: bool,
+}
+
+/// True if the points along reduced indices may be one row: each read moves along all of them.
+fn is_one_row(reduced: &[usize], reads: &[Steps]) -> bool {
+    reads.iter().all(|steps| reduced.iter().all(|index| steps[*index] != Step::None))
 }
 
 impl Translation<'_, '_, '_> {
@@ -226,8 +235,28 @@ impl Translation<'_, '_, '_> {
         // The first of equal ones.
         let best = candidates.iter().map(|index| (*index, cost(index))).reduce(|a, b| if b.1 < a.1 { b } else { a });
         let Some((best, _)) = best else { return written };
-        let others = parallel.iter().chain(reduced).filter(|index| **index != best).copied();
+        let mut inner = reduced.to_vec();
+        if let Some(steps) = self.steps_of_rows(best, parallel, reduced, &accesses.reads).filter(|_| freedom.reduced) {
+            inner.retain(|index| *index != steps);
+            inner.push(steps);
+        }
+        let is_apart = freedom.reduced && reduced.contains(&best) && !is_one_row(reduced, &accesses.reads);
+        let (first, second) = if is_apart { (&inner[..], parallel) } else { (parallel, &inner[..]) };
+        let others = first.iter().chain(second).filter(|index| **index != best).copied();
         AxisOrder { indices: others.chain([best]).collect(), reduced: reduced.to_vec() }
+    }
+
+    /// The best innermost reduced index of a contraction whose last axis is parallel: totals stay in registers
+    /// along it.
+    fn steps_of_rows(&self, last: usize, parallel: &[usize], reduced: &[usize], reads: &[Steps]) -> Option<usize> {
+        let row = self.row_axis(last, parallel, reduced, reads).filter(|_| parallel.contains(&last))?;
+        let cost = |index: usize| {
+            let is_apart = |steps: &&Steps| steps[row] != Step::None && steps[index] == Step::Far;
+            let aside = reads.iter().filter(is_apart).count() as f64 * ASIDE;
+            TOTAL / self.extent(index).unwrap_or(UNKNOWN).max(1.0) + aside
+        };
+        let costs = reduced.iter().rev().map(|&index| (index, cost(index)));
+        costs.reduce(|a, b| if b.1 < a.1 { b } else { a }).map(|(index, _)| index)
     }
 
     /// The cost of a point, with the loops along an index innermost.
@@ -256,14 +285,26 @@ impl Translation<'_, '_, '_> {
             };
         }
         let points: f64 = reduced.iter().map(extent).product();
+        let steps = reduced.last().map_or(1.0, extent);
+        // All points along the last reduced index are one kernel, with totals in registers.
+        let is_stepped = row.is_some() || is_column && accesses.reads.iter().all(|steps| steps[innermost] != Step::Far);
+        let start = match row {
+            Some(row) => START / ROWS.min(extent(&row)) / steps,
+            None if is_stepped => START / steps,
+            None if is_column || !is_one_row(reduced, &accesses.reads) => START,
+            None => HORIZONTAL,
+        };
         let store = match accesses.write[innermost] {
-            _ if !is_column => HORIZONTAL / own,
+            _ if !is_column => 0.0,
             Step::Far => accesses.dispersed / points,
             _ => 1.0 / points,
         };
-        // Totals of columns are in memory, unless several rows are computed at once.
-        let totals = if is_column && row.is_none() && points > FEW_POINTS as f64 { 1.0 } else { 0.0 };
-        (1.0 + loads + totals) * unused + store
+        let totals = match is_column && points > FEW_POINTS as f64 {
+            true if is_stepped => TOTAL / steps,
+            true => 1.0,
+            false => 0.0,
+        };
+        (1.0 + loads + totals) * unused + store + start / own
     }
 
     /// The axis of rows of the result that use the same elements, which differ along the last axis: that of a
