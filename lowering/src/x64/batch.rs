@@ -354,15 +354,7 @@ impl Writer<'_> {
 
     /// Advances the pointers and the counter of a loop by RCX iterations. Changes RAX.
     fn move_on(&mut self, kernel: &Kernel, level: usize) {
-        let (rax, rcx) = (Register::RAX, Register::RCX);
-        for (n, row) in self.rows.iter().enumerate() {
-            if kernel.buffers[row.buffer as usize].varies[level] {
-                self.asm.load(rax, Mem::frame(self.places.strides));
-                self.asm.load(rax, Mem::at(rax, stride_offset(kernel, row.buffer, level)));
-                self.asm.rr(Code::Imul_r64_rm64, rax, rcx);
-                self.asm.mr(Code::Add_rm64_r64, Mem::frame(self.places.pointers[n]), rax);
-            }
-        }
-        self.asm.mr(Code::Add_rm64_r64, Mem::frame(self.places.counters[level]), rcx);
+        self.advance(kernel, level, Some(Register::RCX));
+        self.asm.mr(Code::Add_rm64_r64, Mem::frame(self.places.counters[level]), Register::RCX);
     }
 }

@@ -57,6 +57,7 @@ mod row_loop;
 mod rows;
 mod schedule;
 mod select;
+mod short_rows;
 mod stages;
 mod steps;
 mod together;

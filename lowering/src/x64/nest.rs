@@ -299,15 +299,14 @@ impl Writer<'_> {
             self.asm.rm(Code::Cmp_r64_rm64, rax, extent);
             self.asm.jump(Code::Jae_rel32_64, done);
         }
+        if let (None, [around, points]) = (folding, &levels[level + 1..])
+            && level + 2 == kernel.axes
+        {
+            self.short_rows(kernel, (around, points), level, done)?;
+        }
         let again = self.asm.bound();
         self.level(kernel, (levels, folding, stepping), level + 1)?;
-        for (n, row) in self.rows.iter().enumerate() {
-            if kernel.buffers[row.buffer as usize].varies[level] {
-                self.asm.load(rax, Mem::frame(self.places.strides));
-                self.asm.load(rax, Mem::at(rax, stride_offset(kernel, row.buffer, level)));
-                self.asm.mr(Code::Add_rm64_r64, Mem::frame(self.places.pointers[n]), rax);
-            }
-        }
+        self.advance(kernel, level, None);
         self.asm.load(rax, counter);
         self.asm.r(Code::Inc_rm64, rax);
         self.asm.store(counter, rax);
@@ -315,17 +314,24 @@ impl Writer<'_> {
         self.asm.jump(Code::Jb_rel32_64, again);
         self.asm.bind(done);
         // Moves the pointers back to the first element.
-        for (n, row) in self.rows.iter().enumerate() {
-            if kernel.buffers[row.buffer as usize].varies[level] {
-                self.asm.load(rax, Mem::frame(self.places.strides));
-                self.asm.load(rax, Mem::at(rax, stride_offset(kernel, row.buffer, level)));
-                self.asm.rm(Code::Imul_r64_rm64, rax, extent);
-                self.asm.load(rcx, Mem::frame(self.places.pointers[n]));
-                self.asm.rr(Code::Sub_r64_rm64, rcx, rax);
-                self.asm.store(Mem::frame(self.places.pointers[n]), rcx);
-            }
-        }
+        self.asm.load(rcx, extent);
+        self.asm.r(Code::Neg_rm64, rcx);
+        self.advance(kernel, level, Some(rcx));
         Ok(())
+    }
+
+    /// Advances the pointers of rows by one iteration of a loop, or by the number in a register. Changes RAX.
+    pub(super) fn advance(&mut self, kernel: &Kernel, level: usize, iterations: Option<Register>) {
+        let rax = Register::RAX;
+        let moving = |row: &Row| kernel.buffers[row.buffer as usize].varies[level];
+        for (n, row) in self.rows.iter().enumerate().filter(|(_, row)| moving(row)) {
+            self.asm.load(rax, Mem::frame(self.places.strides));
+            self.asm.load(rax, Mem::at(rax, stride_offset(kernel, row.buffer, level)));
+            if let Some(iterations) = iterations {
+                self.asm.rr(Code::Imul_r64_rm64, rax, iterations);
+            }
+            self.asm.mr(Code::Add_rm64_r64, Mem::frame(self.places.pointers[n]), rax);
+        }
     }
 }
 
