@@ -40,6 +40,9 @@ const MOST_SCRATCH: usize = 256 << 20;
 /// The most addresses that a loop carries: each takes a register, and another one for its step.
 const MOST_CARRIED: usize = 4;
 
+/// The most bytes between an element and the address that it shares with others.
+const MOST_DISPLACED: i64 = 1 << 20;
+
 /// The iterations of a round of a loop with computed positions, and the most statements of one.
 const ITERATIONS: i64 = 4;
 const MOST_UNROLLED: usize = 16;
@@ -69,8 +72,9 @@ pub struct ProgramEmitter<'a> {
     references: FxHashMap<KValue, usize>,
     /// The loops around the current statement.
     loops: Vec<KValue>,
-    /// For each loop, the prefixes that end with it.
-    prefixes: FxHashMap<KValue, Vec<Prefix>>,
+    /// For each loop, the prefixes that end with it, and whether only versions for adjacent elements use
+    /// them.
+    prefixes: FxHashMap<KValue, Vec<(Prefix, bool)>>,
     addresses: FxHashMap<Prefix, Value>,
     /// Strides times coefficients, by buffer.
     steps: FxHashMap<(u32, PerDim), Value>,
@@ -208,18 +212,38 @@ impl<'a> ProgramEmitter<'a> {
     /// Finds the prefixes of an access.
     pub(super) fn access(&mut self, location: &Location, loops: &[KValue]) -> Result<(), KernelError> {
         let Room::Caller(..) = self.rooms[location.buffer as usize] else { return Ok(()) };
-        let (mut prefix, rest) = split(location, loops);
+        let (prefix, rest) = split(location, loops);
         for (_, coefficients) in rest.iter().chain(&prefix.loops) {
             self.step(location.buffer, coefficients)?;
             // A version for adjacent elements needs the steps along the other dims.
             self.step(location.buffer, &without_last(coefficients))?;
         }
+        self.prefixes_of(prefix.clone(), false)?;
+        match self.displacement(&prefix) {
+            0 => Ok(()),
+            _ => self.prefixes_of(Prefix { constant: without_last(&prefix.constant), ..prefix }, true),
+        }
+    }
+
+    /// The offset in bytes of an element at a constant position along the last dim, if elements are adjacent.
+    /// 0 if the address has that position.
+    fn displacement(&self, prefix: &Prefix) -> i32 {
+        let size = self.program.buffers[prefix.buffer as usize].dtype.size() as i64;
+        let bytes = prefix.constant.last().and_then(|last| last.checked_mul(size));
+        bytes.filter(|bytes| bytes.abs() <= MOST_DISPLACED).unwrap_or(0) as i32
+    }
+
+    /// Notes a prefix, and its part outside of each loop. One that only versions of its innermost loop
+    /// for adjacent elements use is `shared`.
+    fn prefixes_of(&mut self, mut prefix: Prefix, mut shared: bool) -> Result<(), KernelError> {
         while let Some(&(innermost, _)) = prefix.loops.last() {
             let known = self.prefixes.entry(innermost).or_default();
-            if !known.contains(&prefix) {
-                known.push(prefix.clone());
+            match known.iter_mut().find(|(other, _)| *other == prefix) {
+                Some((_, is_shared)) => *is_shared &= shared,
+                None => known.push((prefix.clone(), shared)),
             }
             prefix.loops.pop();
+            shared = false;
         }
         self.base(prefix)
     }
@@ -352,7 +376,12 @@ impl<'a> ProgramEmitter<'a> {
         let is_scaled =
             |this: &Self, buffer: u32, steps: &PerDim| this.adjacent.contains(&buffer) && is_zero(&without_last(steps));
         let (mut prefixes, mut scaled) = (Vec::new(), Vec::new());
-        for prefix in self.prefixes.get(&nest.index).cloned().unwrap_or_default() {
+        for (prefix, shared) in self.prefixes.get(&nest.index).cloned().unwrap_or_default() {
+            let is_adjacent = self.adjacent.contains(&prefix.buffer);
+            let is_unused = if is_adjacent { self.displacement(&prefix) != 0 } else { shared };
+            if is_unused && !has_loop(&nest.body) {
+                continue;
+            }
             let mut outer = prefix.clone();
             let Some((_, coefficients)) = outer.loops.pop() else { continue };
             let around = self.addresses.get(&outer).copied();
@@ -562,6 +591,11 @@ impl<'a> ProgramEmitter<'a> {
             Room::Variables(_) => Err(unsupported("a variable has no address")),
             Room::Caller(..) => {
                 let (mut prefix, mut rest) = split(location, &self.loops);
+                let mut offset = part;
+                if self.adjacent.contains(&location.buffer) && self.displacement(&prefix) != 0 {
+                    offset += self.displacement(&prefix);
+                    prefix.constant = without_last(&prefix.constant);
+                }
                 // The innermost index is added last: the optimizer hoists a sum of values from outside of its
                 // loop.
                 if !rest.is_empty() {
@@ -574,7 +608,7 @@ impl<'a> ProgramEmitter<'a> {
                     let along = self.e.b.ins().imul(value, step);
                     address = self.e.offset(address, along);
                 }
-                Ok((address, part))
+                Ok((address, offset))
             }
             Room::Local(base) => {
                 let Storage::Local { extents } = &buffer.storage else { return Err(unsupported("a local buffer")) };

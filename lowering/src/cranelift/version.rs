@@ -12,7 +12,7 @@ use cranelift_codegen::ir::{InstBuilder, types};
 use smallvec::SmallVec;
 
 /// The most statements of a loop that has two versions: addresses are a small part of longer ones.
-const MOST_STATEMENTS: usize = 64;
+const MOST_STATEMENTS: usize = 256;
 
 impl ProgramEmitter<'_> {
     /// Emits a loop, in two versions if it accesses computed positions.
@@ -40,8 +40,8 @@ impl ProgramEmitter<'_> {
         Ok(())
     }
 
-    /// The buffers of the caller along whose last dims an innermost loop with computed positions moves, and
-    /// these dims. Loops of few iterations, or with many statements, have none.
+    /// The buffers of the caller along whose last dims an innermost loop with computed positions moves or
+    /// accesses several elements, and these dims. None for loops of few iterations, or with many statements.
     fn at_computed_positions(&self, nest: &For) -> SmallVec<[(u32, usize); 2]> {
         let mut found: SmallVec<[(u32, usize); 2]> = SmallVec::new();
         if nest.trip == Trip::Few || has_loop(&nest.body) || count(&nest.body) > MOST_STATEMENTS {
@@ -52,7 +52,7 @@ impl ProgramEmitter<'_> {
             let is_caller = matches!(self.program.buffers[buffer as usize].storage, Storage::Caller { .. });
             let Some(location) = location.filter(|_| is_caller) else { return };
             let Some((last, form)) = location.at.iter().enumerate().next_back() else { return };
-            let mut moves = form.coefficient(nest.index) != 0;
+            let mut moves = form.coefficient(nest.index) != 0 || form.constant != 0;
             for (value, _) in form.terms() {
                 is_computed |= inside.contains(value);
                 moves |= inside.contains(value);
