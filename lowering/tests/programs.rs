@@ -250,7 +250,8 @@ fn examples_of_the_page() {
         let (between, rest) = rest.split_once("```text\n").expect("a program after the IR");
         let (_, rest) = rest.split_once("```\n").expect("the end of the program");
         let mut kernels = 0..;
-        let shown = program(ir).blocked(Some(REGISTERS)).distributed().outlined(&mut |_| kernels.next()).to_string();
+        let outlined = program(ir).blocked(Some(REGISTERS)).distributed().outlined(&mut |_| kernels.next());
+        let shown = outlined.unrolled().to_string();
         written += &format!("```ir\n{ir}```\n{between}```text\n{shown}```\n{rest}");
         examples += 1;
     }

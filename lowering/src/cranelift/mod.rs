@@ -122,7 +122,7 @@ impl Cranelift {
             kernels.push(CopyKernel::of(kernel, codegen.compile(kernel).ok()?));
             Some(kernels.len() - 1)
         });
-        let program = outlined.expanded();
+        let program = outlined.expanded().unrolled();
         program.verify()?;
         Ok(Box::new(code::Code::new(self, code::Source::Program(program, kernels.into(), outlined))?))
     }

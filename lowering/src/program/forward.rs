@@ -112,6 +112,7 @@ impl Forwarder {
                     self.loaded[buffer.first.buffer as usize] = true;
                 }
                 nest.params.iter_mut().for_each(|param| *param = self.real(*param));
+                forget_written(from_ref(stmt), known);
             }
             Stmt::Local(_) | Stmt::Fail => {}
         }

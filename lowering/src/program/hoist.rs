@@ -248,7 +248,7 @@ fn around_loop(stmt: Stmt, mut guarded: Vec<Stmt>, ends: Vec<Linear>) -> Stmt {
 
 impl If {
     /// True if it only ends the program where its condition does not hold.
-    fn is_test(&self) -> bool {
+    pub(super) fn is_test(&self) -> bool {
         self.then.is_empty() && matches!(self.otherwise[..], [Stmt::Fail])
     }
 }

@@ -15,6 +15,7 @@
 //! of the sum share the elements of the result. Of several loops whose iterations share, the innermost one is
 //! unrolled: the rows of each product of a batch, and not the batch.
 
+use super::outline::FEWEST_POINTS;
 use super::walk::{each_access, each_stmt, locals, written};
 use super::{BufferDecl, For, If, Linear, Location, Program, ProgramBuilder, Stmt, Trip};
 use crate::kernel::KValue;
@@ -157,7 +158,7 @@ fn factor(program: &Program, nest: &For, kind: Kind) -> Option<Factor> {
             let terms = location.iter().flat_map(|at| &at.at).flat_map(|form| form.terms());
             jumps |= { terms }.any(|(value, _)| *value != nest.index && varying.contains(value));
         });
-        jumps && points.is_some_and(|points| points <= SHORT)
+        jumps && points.is_some_and(|points| (FEWEST_POINTS..=SHORT).contains(&points))
     };
     let insts = bodies.iter().map(|inner| insts(&inner.body)).max()?;
     let overlaps = !of_steps && bodies.iter().any(|inner| nest.overlaps(inner));

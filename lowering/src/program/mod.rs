@@ -12,7 +12,7 @@
 //!
 //! Each transformation is a file: `hoist`, `partition`, `forward`, `fission`, `stage`, `interchange`, `fuse`,
 //! `jam` (which `jam_policy` decides on), `eager`, `stream`, `distribute`, then `outline`, whose nests become
-//! kernels, and `expand`. `docs/loop-programs.md` has their order, and examples.
+//! kernels, `expand` and `unroll`. `docs/loop-programs.md` has their order, and examples.
 
 mod build;
 mod dependence;
@@ -37,6 +37,7 @@ mod reduce;
 mod replay;
 mod stage;
 mod stream;
+mod unroll;
 mod verify;
 mod walk;
 
@@ -205,8 +206,9 @@ pub enum Condition {
 
 impl Program {
     /// The program after all transformations but those for a code generator: [`Program::blocked`],
-    /// [`Program::distributed`], [`Program::outlined`] and [`Program::expanded`].
+    /// [`Program::distributed`], [`Program::outlined`], [`Program::expanded`] and [`Program::unrolled`].
     pub fn optimized(mut self) -> Program {
+        self.without_single_iterations();
         self.hoist();
         self.partition();
         self.forward();

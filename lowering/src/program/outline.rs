@@ -21,7 +21,7 @@ use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
 /// The fewest points that are worth a call, which takes about as long as ten of them.
-const FEWEST_POINTS: i64 = 12;
+pub const FEWEST_POINTS: i64 = 12;
 
 impl Program {
     /// The program with calls of kernels in place of nests. `compile` returns the number of a kernel, or

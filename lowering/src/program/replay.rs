@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// Keeps a [`Stmt::Combine`].
-fn keep(b: &mut ProgramBuilder, items: &[Elem]) {
+pub fn keep(b: &mut ProgramBuilder, items: &[Elem]) {
     b.push(Stmt::Combine(items.to_vec()));
 }
 

@@ -261,21 +261,13 @@ impl ProgramLowering<'_> {
         }
     }
 
-    /// The values that a body yields.
+    /// The values that a body yields. An operand is read where it is used first, so that few values are live
+    /// at once.
     fn body(&mut self, body: &Body, names: Names<'_>) -> Result<Vec<Elem>, NotLowered> {
         let mut operands: Vec<Option<Elem>> = vec![None; names.operands.len()];
-        let refs = body.insts.iter().flat_map(|inst| &inst.args).chain(&body.yields);
-        for arg in refs {
-            if let BodyRef::Operand(number) = *arg
-                && operands[number as usize].is_none()
-            {
-                operands[number as usize] = Some(self.read(&names.operands[number as usize], names.captures)?);
-            }
-        }
         let mut done: Vec<Elems> = Vec::with_capacity(body.insts.len());
         for inst in &body.insts {
-            let args = inst.args.iter().map(|arg| self.body_value(arg, &operands, names.accumulators, &done));
-            let args: SmallVec<[Elem; 3]> = args.collect::<Result<_, _>>()?;
+            let args: SmallVec<[Elem; 3]> = self.body_values(&inst.args, names, &mut operands, &done)?;
             self.b.k.set_loc(inst.loc);
             done.push(match &inst.op {
                 BodyOp::Op(op, attrs) => ScalarCx { k: &mut self.b.k, attrs }
@@ -284,27 +276,36 @@ impl ProgramLowering<'_> {
                 BodyOp::Nested(nested) => self.nested(nested, &args)?,
             });
         }
-        body.yields.iter().map(|arg| self.body_value(arg, &operands, names.accumulators, &done)).collect()
+        self.body_values(&body.yields, names, &mut operands, &done)
     }
 
-    fn body_value(
+    fn body_values<C: FromIterator<Elem>>(
         &mut self,
-        value: &BodyRef,
-        operands: &[Option<Elem>],
-        accumulators: &[Elem],
+        values: &[BodyRef],
+        names: Names<'_>,
+        operands: &mut [Option<Elem>],
         done: &[Elems],
-    ) -> Result<Elem, NotLowered> {
-        let found = match *value {
-            BodyRef::Operand(n) => operands[n as usize],
-            BodyRef::Inst(n, result) => Some(done[n as usize][result as usize]),
-            BodyRef::Const(scalar) => Some(self.cx().constant(scalar)),
-            BodyRef::Axis(axis) => {
-                let form = self.axes[axis as usize].clone();
-                Some(Elem::real(DType::I64, self.b.value(&form)))
-            }
-            BodyRef::Acc(n) => accumulators.get(n as usize).copied(),
+    ) -> Result<C, NotLowered> {
+        let mut value = |value: &BodyRef| {
+            let found = match *value {
+                BodyRef::Operand(n) => match operands[n as usize] {
+                    Some(known) => Some(known),
+                    None => {
+                        operands[n as usize] = Some(self.read(&names.operands[n as usize], names.captures)?);
+                        operands[n as usize]
+                    }
+                },
+                BodyRef::Inst(n, result) => Some(done[n as usize][result as usize]),
+                BodyRef::Const(scalar) => Some(self.cx().constant(scalar)),
+                BodyRef::Axis(axis) => {
+                    let form = self.axes[axis as usize].clone();
+                    Some(Elem::real(DType::I64, self.b.value(&form)))
+                }
+                BodyRef::Acc(n) => names.accumulators.get(n as usize).copied(),
+            };
+            found.ok_or(NotLowered { reason: "it names a value that is not there".into() })
         };
-        found.ok_or(NotLowered { reason: "it names a value that is not there".into() })
+        values.iter().map(&mut value).collect()
     }
 
     /// The results of a nested expression.
