@@ -48,7 +48,7 @@ pub(crate) use eval::evaluate;
 pub use order::{Fold, Order};
 pub use prune::prune;
 pub use verify::{MAX_NESTING, Problem, extent_sources, verify};
-pub use window::FEW_POINTS;
+pub use window::{FEW_POINTS, FEW_STREAMS};
 
 use crate::dtype::DType;
 use crate::loc::Loc;
@@ -214,6 +214,17 @@ impl IndexExpr {
         match self {
             IndexExpr::Affine(form) | IndexExpr::FloorDiv(form, _) | IndexExpr::Mod(form, _) => Some(form),
             IndexExpr::Gather { .. } => None,
+        }
+    }
+    /// True if the position depends on an axis.
+    pub fn depends_on(&self, axis: u32) -> bool {
+        match self {
+            IndexExpr::Affine(form) | IndexExpr::FloorDiv(form, _) | IndexExpr::Mod(form, _) => {
+                form.coefficient(axis) != 0
+            }
+            IndexExpr::Gather { index, offset, .. } => {
+                offset.coefficient(axis) != 0 || index.iter().any(|inner| inner.depends_on(axis))
+            }
         }
     }
     /// The affine form, mutable.

@@ -12,10 +12,17 @@ pub const FEW_POINTS: i64 = 64;
 /// The most instructions and operands of all its points.
 const MOST_INSTS: i64 = 512;
 
+/// The most streams of elements that are not adjacent in a reduction without loops: vectors of them are
+/// copies in the first-level cache.
+pub const FEW_STREAMS: i64 = 16;
+
+/// The same with positions from arrays: points are computed one by one.
+const MOST_GATHERED: i64 = 64;
+
 impl ArrayExpr {
     /// True if the reductions are computed without loops: they have few points, known at compilation, and
-    /// adjacent points of the last parallel axis read one row forward. Sums of products whose rows share
-    /// elements have loops, which are blocked for registers.
+    /// adjacent points of the last parallel axis read one row forward, or else few streams. Sums of products
+    /// whose rows share elements have loops, which are blocked for registers.
     pub fn is_unrolled(&self) -> bool {
         let Some(last) = self.last_parallel() else { return false };
         let is_reduced = |axis: u32| self.axes.get(axis as usize).is_some_and(|a| a.kind == AxisKind::Reduce);
@@ -48,7 +55,7 @@ impl ArrayExpr {
             && !self.finish.as_ref().is_some_and(stays)
             && !self.guard.iter().any(|condition| names_reduced(&condition.form))
             && (0..).zip(&self.operands).all(is_named)
-            && self.operands.iter().all(|operand| operand.reads_forward(last))
+            && (self.operands.iter().all(|operand| operand.reads_forward(last)) || self.has_few_streams(last))
             && !self.reductions.iter().any(is_blocked)
     }
 
@@ -61,6 +68,27 @@ impl ArrayExpr {
         points.is_some_and(|points| points <= FEW_POINTS && points * insts <= MOST_INSTS)
     }
 
+    /// True if the points read few streams of elements along the last parallel axis, at equal distances or at
+    /// positions from arrays, and a row of points is not one of vectors: it has such positions, or the reduce
+    /// axes are outside of the parallel one, so that totals would be read and written for each point. Streams
+    /// that rows share are copied once for all of them instead.
+    fn has_few_streams(&self, last: u32) -> bool {
+        let extent = |axis: &super::Axis| axis.hi.as_ref()?.as_constant()?.checked_sub(axis.lo.as_constant()?);
+        let streams = |operand: &Operand| {
+            let moves = |axis: u32| operand.index.iter().any(|index| index.expr.depends_on(axis));
+            let along = (0..).zip(&self.axes).filter(|(axis, own)| own.kind == AxisKind::Reduce && moves(*axis));
+            if moves(last) { along.map(|(_, own)| extent(own)).product() } else { Some(0) }
+        };
+        let mut positions = self.operands.iter().flat_map(|operand| &operand.index);
+        let is_plain = |index: &Index| matches!(index.expr, IndexExpr::Affine(_) | IndexExpr::Gather { .. });
+        let gathers = positions.clone().any(|index| matches!(index.expr, IndexExpr::Gather { .. }));
+        let most = if gathers { MOST_GATHERED } else { FEW_STREAMS };
+        (gathers || last as usize + 1 == self.axes.len())
+            && positions.all(is_plain)
+            && !self.rows_share(last)
+            && self.operands.iter().map(streams).sum::<Option<i64>>().is_some_and(|streams| streams <= most)
+    }
+
     /// The last parallel axis.
     pub fn last_parallel(&self) -> Option<u32> {
         self.axes.iter().rposition(|axis| axis.kind == AxisKind::Parallel).map(|axis| axis as u32)
@@ -69,10 +97,7 @@ impl ArrayExpr {
     /// True if rows along an axis read the same elements, which differ along it: as the rows of a product of
     /// matrices read those of its right factor.
     pub fn rows_share(&self, axis: u32) -> bool {
-        let moves = |operand: &Operand, axis: u32| {
-            let mut forms = operand.index.iter().filter_map(|index| index.expr.form());
-            forms.any(|form| form.coefficient(axis) != 0)
-        };
+        let moves = |operand: &Operand, axis: u32| operand.index.iter().any(|index| index.expr.depends_on(axis));
         let is_row = |(number, own): &(u32, &super::Axis)| *number != axis && own.kind == AxisKind::Parallel;
         let mut columns = self.operands.iter().filter(|operand| moves(operand, axis));
         columns.any(|operand| (0..).zip(&self.axes).filter(is_row).any(|(row, _)| !moves(operand, row)))
