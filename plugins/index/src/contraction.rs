@@ -12,7 +12,7 @@ const EXACT: usize = 10;
 const ELEMENT: f64 = 2.0;
 
 /// The least gain for which factors are contracted pairwise, and the least cost of the nest as it is.
-const GAIN: f64 = 1.25;
+const GAIN: f64 = 1.5;
 const LEAST: f64 = 4096.0;
 
 /// A set of indices.

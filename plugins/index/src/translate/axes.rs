@@ -14,7 +14,7 @@ use super::{Made, Translation, at};
 use crate::known::sub;
 use crate::nest::{Node, Source, Term, Write as Place};
 use rewright::Loc;
-use rewright::expr::{AxisKind, FEW_POINTS};
+use rewright::expr::{AxisKind, FEW_POINTS, FEW_STREAMS};
 
 /// The number of elements of a vector.
 const LANES: f64 = 8.0;
@@ -246,8 +246,8 @@ impl Translation<'_, '_, '_> {
         AxisOrder { indices: others.chain([best]).collect(), reduced: reduced.to_vec() }
     }
 
-    /// The best innermost reduced index of a contraction whose last axis is parallel: totals stay in registers
-    /// along it.
+    /// The best innermost reduced index of a contraction whose last axis is parallel: totals stay in
+    /// registers along it.
     fn steps_of_rows(&self, last: usize, parallel: &[usize], reduced: &[usize], reads: &[Steps]) -> Option<usize> {
         let row = self.row_axis(last, parallel, reduced, reads).filter(|_| parallel.contains(&last))?;
         let cost = |index: usize| {
@@ -267,6 +267,13 @@ impl Translation<'_, '_, '_> {
         let is_column = parallel.contains(&innermost);
         let moves = |steps: &Steps| reduced.iter().any(|index| steps[*index] != Step::None);
         let row = self.row_axis(innermost, parallel, reduced, &accesses.reads).filter(|_| is_column);
+        let points: f64 = reduced.iter().map(extent).product();
+        let streams = |steps: &Steps| -> f64 {
+            reduced.iter().filter(|index| steps[**index] != Step::None).map(extent).product()
+        };
+        let moving = accesses.reads.iter().filter(|steps| steps[innermost] != Step::None);
+        let is_unrolled =
+            row.is_none() && points <= FEW_POINTS as f64 && moving.map(streams).sum::<f64>() <= FEW_STREAMS as f64;
         let mut loads = 0.0;
         for steps in &accesses.reads {
             let shared = row.filter(|row| steps[*row] == Step::None && moves(steps)).map(|row| extent(&row));
@@ -281,16 +288,17 @@ impl Translation<'_, '_, '_> {
                     let times: f64 = parallel.iter().filter(|index| steps[**index] == Step::None).map(extent).product();
                     (1.0 + SCATTERED / times).min(SCATTERED)
                 }
-                (Step::Far, None) => SCATTERED,
+                // Points without a loop read each stream once.
+                (Step::Far, None) => SCATTERED * if is_unrolled { streams(steps) / points } else { 1.0 },
             };
         }
-        let points: f64 = reduced.iter().map(extent).product();
         let steps = reduced.last().map_or(1.0, extent);
         // All points along the last reduced index are one kernel, with totals in registers.
         let is_stepped = row.is_some() || is_column && accesses.reads.iter().all(|steps| steps[innermost] != Step::Far);
         let start = match row {
             Some(row) => START / ROWS.min(extent(&row)) / steps,
             None if is_stepped => START / steps,
+            None if is_column && is_unrolled => START / points,
             None if is_column || !is_one_row(reduced, &accesses.reads) => START,
             None => HORIZONTAL,
         };
