@@ -1,8 +1,8 @@
 //! Copies of rows whose elements are not adjacent, to the frame and back.
 //!
 //! There is one routine for each element size, with an entry for each direction. It is written after the
-//! function, and called. With AVX-512, rows with stride -1 or 2 are copied to the frame by whole vectors;
-//! other rows are copied element by element.
+//! function, and called. With AVX-512, rows with stride -1 or 2, and those of 4 or 8 bytes with stride 3 or
+//! 4, are copied to the frame by whole vectors; other rows are copied element by element.
 
 use super::allocate::{Writer, vector_register};
 use super::asm::{Label, Mem, Operand};
@@ -22,11 +22,14 @@ const LEFT: Register = Register::R10;
 /// The bytes of a vector.
 const VECTOR: usize = 64;
 
-/// The offsets in the constant pool of the permutations that copy vectors of rows with stride -1 or 2.
+/// The offsets in the constant pool of the permutations that copy vectors of rows with stride -1, 2, 3 or 4.
 #[derive(Clone, Copy, Default)]
 struct Orders {
     reversed: u32,
     every_second: u32,
+    /// The elements of the first two vectors, and these and those of the third one.
+    every_third: [u32; 2],
+    every_fourth: u32,
 }
 
 /// The copy routines, by the logarithm of the element size.
@@ -51,11 +54,16 @@ impl Copies {
             };
             copies.orders[row.size.ilog2() as usize] = match row.size {
                 // Within each 16 bytes.
-                1 => Orders { reversed: place(&mut (0..lanes).map(|n| 15 - n % 16)), every_second: 0 },
-                2 => Orders { reversed: place(&mut (0..lanes).rev()), every_second: 0 },
+                1 => Orders { reversed: place(&mut (0..lanes).map(|n| 15 - n % 16)), ..Orders::default() },
+                2 => Orders { reversed: place(&mut (0..lanes).rev()), ..Orders::default() },
                 4 | 8 => Orders {
                     reversed: place(&mut (0..lanes).rev()),
                     every_second: place(&mut (0..lanes).map(|n| 2 * n)),
+                    every_third: [
+                        place(&mut (0..lanes).map(|n| 3 * n % (2 * lanes))),
+                        place(&mut (0..lanes).map(|n| if 3 * n < 2 * lanes { n } else { 3 * n - lanes })),
+                    ],
+                    every_fourth: place(&mut (0..lanes).map(|n| 4 * n % (2 * lanes))),
                 },
                 _ => Orders::default(),
             };
@@ -97,11 +105,15 @@ impl Writer<'_> {
         }
     }
 
-    /// Copies whole vectors of a row with stride -1 or 2, and jumps to `rest` for the remaining elements.
+    /// Copies whole vectors of a row with stride -1, 2, 3 or 4, and jumps to `rest` for the other elements.
     fn copy_vectors(&mut self, size: usize, rest: Label) {
-        let (every_second, lanes) = (self.asm.label(), (VECTOR / size) as i32);
-        self.asm.ri(Code::Cmp_rm64_imm8, FROM.1, 2 * size as i32);
-        self.asm.jump(Code::Je_rel32_64, every_second);
+        let lanes = (VECTOR / size) as i32;
+        let strides = 2..if matches!(size, 4 | 8) { 5 } else { 3 };
+        let strided: Vec<(usize, Label)> = strides.map(|stride| (stride, self.asm.label())).collect();
+        for &(stride, there) in &strided {
+            self.asm.ri(Code::Cmp_rm64_imm8, FROM.1, (stride * size) as i32);
+            self.asm.jump(Code::Je_rel32_64, there);
+        }
         self.asm.ri(Code::Cmp_rm64_imm8, FROM.1, -(size as i32));
         self.asm.jump(Code::Jne_rel32_64, rest);
 
@@ -119,17 +131,19 @@ impl Writer<'_> {
         self.asm.ri(Code::Add_rm64_imm32, FROM.0, back);
         self.asm.jump(Code::Jmp_rel32_64, rest);
 
-        self.asm.bind(every_second);
-        // A vector load must not read past the last element.
-        self.asm.rm(Code::Lea_r64_m, LEFT, Mem::at(COUNT, -1));
-        let lanes = if size <= 2 { lanes / 2 } else { lanes };
-        self.asm.ri(Code::Shr_rm64_imm8, LEFT, lanes.ilog2() as i32);
-        self.asm.jump(Code::Je_rel32_64, rest);
-        self.asm.r(Code::Dec_rm64, COUNT);
-        self.asm.ri(Code::And_rm64_imm32, COUNT, lanes - 1);
-        self.asm.r(Code::Inc_rm64, COUNT);
-        self.every_second(size);
-        self.asm.jump(Code::Jmp_rel32_64, rest);
+        for (stride, there) in strided {
+            self.asm.bind(there);
+            // A vector load must not read past the last element.
+            self.asm.rm(Code::Lea_r64_m, LEFT, Mem::at(COUNT, -1));
+            let lanes = if size <= 2 { lanes / 2 } else { lanes };
+            self.asm.ri(Code::Shr_rm64_imm8, LEFT, lanes.ilog2() as i32);
+            self.asm.jump(Code::Je_rel32_64, rest);
+            self.asm.r(Code::Dec_rm64, COUNT);
+            self.asm.ri(Code::And_rm64_imm32, COUNT, lanes - 1);
+            self.asm.r(Code::Inc_rm64, COUNT);
+            self.strided(size, stride);
+            self.asm.jump(Code::Jmp_rel32_64, rest);
+        }
     }
 
     /// Advances to the next vector in the frame; jumps to `again` if there is one.
@@ -170,26 +184,35 @@ impl Writer<'_> {
         self.asm.vector(codes::MOV_PS_STORE.code(true, Width::Z), &[here, register], None);
     }
 
-    /// Copies one or more vectors of every second element.
-    fn every_second(&mut self, size: usize) {
+    /// Copies one or more vectors of elements with stride 2, or, if they have 4 or 8 bytes, 3 or 4.
+    fn strided(&mut self, size: usize, stride: usize) {
         let scratch = self.scratch(Width::Z);
-        let (register, order) = (Operand::Reg(scratch), self.copies.orders[size.ilog2() as usize].every_second);
+        let (register, orders) = (Operand::Reg(scratch), self.copies.orders[size.ilog2() as usize]);
         let at = |register, offset: usize| Operand::Mem(Mem::at(register, offset as i64));
         let load = codes::MOV_PS_LOAD.code(true, Width::Z);
         let store = codes::MOV_PS_STORE.code(true, Width::Z);
-        // A second vector register is needed; it is saved and restored.
-        let (other, saved) = (vector_register(Width::Z, 0), at(Register::RSP, 0));
-        let borrows = matches!(size, 4 | 8);
-        if borrows {
-            self.asm.ri(Code::Sub_rm64_imm32, Register::RSP, VECTOR as i32);
-            self.asm.vector(store, &[saved, Operand::Reg(other)], None);
-            self.asm.vector(load, &[Operand::Reg(other), at(Register::RIP, order as usize)], None);
+        // Other vector registers are needed; they are saved and restored.
+        let others = [0, 1].map(|n| Operand::Reg(vector_register(Width::Z, n)));
+        let borrowed = if matches!(size, 4 | 8) { &others[..stride.min(3) - 1] } else { &[] };
+        if !borrowed.is_empty() {
+            self.asm.ri(Code::Sub_rm64_imm32, Register::RSP, (borrowed.len() * VECTOR) as i32);
+        }
+        let order = |order: u32| at(Register::RIP, order as usize);
+        let kept = match stride {
+            2 => [order(orders.every_second); 2],
+            3 => orders.every_third.map(order),
+            _ => [order(orders.every_fourth); 2],
+        };
+        for (n, &other) in borrowed.iter().enumerate() {
+            self.asm.vector(store, &[at(Register::RSP, n * VECTOR), other], None);
+            self.asm.vector(load, &[other, kept[n]], None);
         }
         let again = self.asm.bound();
         self.asm.vector(load, &[register, at(FROM.0, 0)], None);
-        let (mut written, mut stored, mut read) = (store, register, 2 * VECTOR);
-        match size {
-            1 | 2 => {
+        let pick = if size == 4 { &codes::PICK_PS } else { &codes::PICK_PD }.code(true, Width::Z);
+        let (mut written, mut stored, mut read) = (store, register, stride * VECTOR);
+        match (size, stride) {
+            (1 | 2, _) => {
                 // Every second element is the lower half of an element twice as wide.
                 let half = vector_register(Width::Y, self.schedule.level.values() as u8);
                 let narrow = match size {
@@ -200,10 +223,19 @@ impl Writer<'_> {
                 let store = codes::MOV_PS_STORE.code(true, Width::Y);
                 (written, stored, read) = (store, Operand::Reg(half), VECTOR);
             }
-            4 | 8 => {
-                let pick = if size == 4 { &codes::PICK_PS } else { &codes::PICK_PD };
-                let picked = [register, Operand::Reg(other), at(FROM.0, VECTOR)];
-                self.asm.vector(pick.code(true, Width::Z), &picked, None);
+            (4 | 8, _) => {
+                self.asm.vector(pick, &[register, others[0], at(FROM.0, VECTOR)], None);
+                match stride {
+                    2 => {}
+                    3 => self.asm.vector(pick, &[register, others[1], at(FROM.0, 2 * VECTOR)], None),
+                    _ => {
+                        self.asm.vector(load, &[others[1], at(FROM.0, 2 * VECTOR)], None);
+                        self.asm.vector(pick, &[others[1], others[0], at(FROM.0, 3 * VECTOR)], None);
+                        // The lower halves.
+                        let both = [register, register, others[1], Operand::Imm(0b01_00_01_00)];
+                        self.asm.vector(codes::SHUFFLE_X.code(true, Width::Z), &both, None);
+                    }
+                }
             }
             _ => {
                 let picked = [register, register, at(FROM.0, VECTOR), Operand::Imm(0b10_00_10_00)];
@@ -212,12 +244,14 @@ impl Writer<'_> {
         }
         self.asm.vector(written, &[at(TO.0, 0), stored], None);
         self.asm.ri(Code::Add_rm64_imm32, FROM.0, read as i32);
-        self.asm.ri(Code::Add_rm64_imm32, TO.0, read as i32 / 2);
+        self.asm.ri(Code::Add_rm64_imm32, TO.0, (read / stride) as i32);
         self.asm.r(Code::Dec_rm64, LEFT);
         self.asm.jump(Code::Jne_rel32_64, again);
-        if borrows {
-            self.asm.vector(load, &[Operand::Reg(other), saved], None);
-            self.asm.ri(Code::Add_rm64_imm32, Register::RSP, VECTOR as i32);
+        for (n, &other) in borrowed.iter().enumerate() {
+            self.asm.vector(load, &[other, at(Register::RSP, n * VECTOR)], None);
+        }
+        if !borrowed.is_empty() {
+            self.asm.ri(Code::Add_rm64_imm32, Register::RSP, (borrowed.len() * VECTOR) as i32);
         }
     }
 

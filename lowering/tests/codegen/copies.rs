@@ -65,7 +65,7 @@ fn sums(dtype: DType) -> Kernel {
 
 /// Rows of so many elements, each array by steps of its own.
 fn calls(kernel: &Kernel, lengths: &[u64]) -> Vec<Call> {
-    let steps = [1, 2, -1, 3, -2];
+    let steps = [1, 2, -1, 3, -2, 4];
     let mut calls = Vec::new();
     for &n in lengths {
         for (number, first) in steps.into_iter().enumerate() {

@@ -368,7 +368,7 @@ fn layout(kernel: &Kernel, buffer: usize, extents: &[u64], plain: bool, random: 
         }
         // Also strides that are no multiple of the size.
         next += if random.chance(20) { random.below(9) as i64 } else { 0 };
-        next *= if random.chance(20) { 2 } else { 1 };
+        next *= if random.chance(30) { random.pick(&[2, 3, 4]) } else { 1 };
         layout.strides[axis] = if random.chance(20) { -next } else { next };
         next *= extents[axis].max(1) as i64;
     }
