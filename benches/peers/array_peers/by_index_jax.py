@@ -61,6 +61,11 @@ BY_HAND = {
     "contraction": lambda a, b: jnp.einsum("knc,ck->kn", a, b.conj()),
     "periodic": lambda x: (jnp.roll(x, 1, 0) + jnp.roll(x, -1, 0) + jnp.roll(x, 1, 1) + jnp.roll(x, -1, 1)) / 4,
     "histogram": lambda J, h: h.at[J].add(1.0),
+    "NHWC": lambda I, K: lax.conv_general_dilated(I, K, (1, 1), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC")),
+    "NCHW": lambda I, K: lax.conv_general_dilated(I, K, (1, 1), "VALID"),
+    "bags": lambda B, E: E[B].sum(axis=1),
+    "edges": lambda A, B, P: jnp.sqrt(((P[A] - P[B]) ** 2).sum(axis=1)),
+    "forms": lambda x, A: jnp.einsum("ni,ij,nj->n", x, A, x, optimize="optimal"),
 }
 
 

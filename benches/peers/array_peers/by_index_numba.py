@@ -227,6 +227,57 @@ def histogram(J, h, out):
         out[J[n]] += 1.0
 
 
+def nhwc_layer(I, K, o):
+    for n in range(o.shape[0]):
+        for y in range(o.shape[1]):
+            for x in range(o.shape[2]):
+                o[n, y, x] = 0
+                for i in range(K.shape[0]):
+                    for j in range(K.shape[1]):
+                        for c in range(K.shape[2]):
+                            value = I[n, y + i, x + j, c]
+                            for f in range(K.shape[3]):
+                                o[n, y, x, f] += value * K[i, j, c, f]
+
+
+def nchw_layer(I, K, o):
+    for n in range(o.shape[0]):
+        for f in range(o.shape[1]):
+            o[n, f] = 0
+            for c in range(K.shape[1]):
+                for i in range(K.shape[2]):
+                    for j in range(K.shape[3]):
+                        for y in range(o.shape[2]):
+                            for x in range(o.shape[3]):
+                                o[n, f, y, x] += I[n, c, y + i, x + j] * K[f, c, i, j]
+
+
+def bags(B, E, y):
+    y[:] = 0
+    for i in range(B.shape[0]):
+        for k in range(B.shape[1]):
+            for j in range(E.shape[1]):
+                y[i, j] += E[B[i, k], j]
+
+
+def edges(A, B, P, l):
+    for e in range(len(A)):
+        total = 0.0
+        for k in range(P.shape[1]):
+            d = P[A[e], k] - P[B[e], k]
+            total += d * d
+        l[e] = np.sqrt(total)
+
+
+def forms(x, A, q):
+    for n in range(len(x)):
+        total = 0.0
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                total += x[n, i] * A[i, j] * x[n, j]
+        q[n] = total
+
+
 # The loops of a statement, and the extents of its result.
 LOOPS = {
     "ij,jk->ik": (product, lambda A, B: (A.shape[0], B.shape[1])),
@@ -252,6 +303,11 @@ LOOPS = {
     "contraction": (contraction, lambda a, b: a.shape[:2]),
     "periodic": (stencil, lambda x: x.shape),
     "histogram": (histogram, lambda J, h: h.shape),
+    "NHWC": (nhwc_layer, lambda I, K: (I.shape[0], I.shape[1] - 2, I.shape[2] - 2, K.shape[3])),
+    "NCHW": (nchw_layer, lambda I, K: (I.shape[0], K.shape[0], I.shape[2] - 2, I.shape[3] - 2)),
+    "bags": (bags, lambda B, E: (len(B), E.shape[1])),
+    "edges": (edges, lambda A, B, P: A.shape),
+    "forms": (forms, lambda x, A: x.shape[:1]),
 }
 
 

@@ -47,6 +47,11 @@ def stencil(x):
     return (torch.roll(x, 1, 0) + torch.roll(x, -1, 0) + torch.roll(x, 1, 1) + torch.roll(x, -1, 1)) / 4
 
 
+def nhwc_layer(I, K):
+    # Tensors with channels last: no element moves.
+    return F.conv2d(I.permute(0, 3, 1, 2), K.permute(3, 2, 0, 1)).permute(0, 2, 3, 1)
+
+
 BY_HAND = {
     "sum_opp": lambda X, Y: torch.sum(X * torch.log(Y.T)),
     "sum_part": lambda X, Y: torch.sum(X * torch.log(Y.T), dim=1),
@@ -61,6 +66,11 @@ BY_HAND = {
     "contraction": lambda a, b: torch.einsum("knc,ck->kn", a, b.conj()),
     "periodic": stencil,
     "histogram": lambda J, h: h + torch.bincount(J, minlength=len(h)),
+    "NHWC": nhwc_layer,
+    "NCHW": lambda I, K: F.conv2d(I, K),
+    "bags": lambda B, E: F.embedding_bag(B, E, mode="sum"),
+    "edges": lambda A, B, P: torch.sqrt(((P[A] - P[B]) ** 2).sum(dim=1)),
+    "forms": lambda x, A: torch.einsum("ni,ij,nj->n", x, A, x),
 }
 
 

@@ -92,6 +92,11 @@ PROGRAMS = [
     Program("CP 100³ of 20", "A[i,j,k] := X[i,r] * Y[j,r] * Z[k,r]", {"X": (100, 20), "Y": (100, 20), "Z": (100, 20)}, "ir,jr,kr->ijk"),
     Program("periodic stencil 1000", "y[i,j] := (x[mod(i-1),j] + x[mod(i+1),j] + x[i,mod(j-1)] + x[i,mod(j+1)]) / 4", matrices(1000, "x")),
     Program("histogram 1e6", "h[J[i]] += 1.0", {"J": (1_000_000,), "h": (256,)}, positions={"J": 256}),
+    Program("NHWC layer, f32", "o[n,y,x,f] := I[n,y+i,x+j,c] * K[i,j,c,f]", {"I": (2, 34, 34, 16), "K": (3, 3, 16, 32)}, dtype="f32", tolerance=1e-4),
+    Program("NCHW layer, f32", "o[n,f,y,x] := I[n,c,y+i,x+j] * K[f,c,i,j]", {"I": (2, 16, 34, 34), "K": (32, 16, 3, 3)}, dtype="f32", tolerance=1e-4),
+    Program("bags of 20 rows of 64", "y[i,j] := E[B[i,k],j]", {"B": (2000, 20), "E": (1000, 64)}, positions={"B": 1000}),
+    Program("edges 50000", "l[e] := (P[A[e],k] - P[B[e],k])^2 |> sqrt", {"A": (50_000,), "B": (50_000,), "P": (5000, 3)}, positions={"A": 5000, "B": 5000}),
+    Program("forms, quadratic 20000", "q[n] := x[n,i] * A[i,j] * x[n,j]", {"x": (20_000, 4), "A": (4, 4)}),
 ]
 
 
@@ -118,6 +123,14 @@ def workloads(einsum, by_hand):
 
 def windows(x, k, step=1):
     return np.einsum("ijab,ab->ij", np.lib.stride_tricks.sliding_window_view(x, k.shape)[::step, ::step], k)
+
+
+def nhwc_layer(I, K):
+    return np.einsum("nyxcij,ijcf->nyxf", np.lib.stride_tricks.sliding_window_view(I, (3, 3), (1, 2)), K, optimize=True)
+
+
+def nchw_layer(I, K):
+    return np.einsum("ncyxij,fcij->nfyx", np.lib.stride_tricks.sliding_window_view(I, (3, 3), (2, 3)), K, optimize=True)
 
 
 def haversine(x, y):
@@ -153,4 +166,9 @@ BY_HAND = {
     "contraction": lambda a, b: np.einsum("knc,ck->kn", a, b.conj()),
     "periodic": stencil,
     "histogram": lambda J, h: h + np.bincount(J, minlength=len(h)),
+    "NHWC": nhwc_layer,
+    "NCHW": nchw_layer,
+    "bags": lambda B, E: E[B].sum(axis=1),
+    "edges": lambda A, B, P: np.sqrt(((P[A] - P[B]) ** 2).sum(axis=1)),
+    "forms": lambda x, A: np.einsum("ni,ij,nj->n", x, A, x, optimize=True),
 }
