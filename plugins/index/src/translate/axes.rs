@@ -12,7 +12,7 @@ use super::level::Level;
 use super::products::Part;
 use super::{Made, Translation, at};
 use crate::known::sub;
-use crate::nest::{Node, Source, Term, Write as Place};
+use crate::nest::{Node, Role, Source, Term, Write as Place};
 use rewright::Loc;
 use rewright::expr::{AxisKind, FEW_POINTS, FEW_STREAMS};
 
@@ -33,7 +33,7 @@ const ROWS: f64 = 4.0;
 /// The cost of a total that is loaded and stored.
 const TOTAL: f64 = 2.0;
 /// The cost of combining the lanes of a row.
-const HORIZONTAL: f64 = 32.0;
+const HORIZONTAL: f64 = 80.0;
 /// The cost of beginning a row of columns.
 const START: f64 = 100.0;
 /// The extent of an index whose extent is not known.
@@ -104,34 +104,42 @@ pub(super) struct Freedom {
     pub reduced: bool,
 }
 
-/// True if the points along reduced indices may be one row: each read moves along all of them.
-fn is_one_row(reduced: &[usize], reads: &[Steps]) -> bool {
+/// True if each read moves along all of these reduced indices.
+fn all_move(reduced: &[usize], reads: &[Steps]) -> bool {
     reads.iter().all(|steps| reduced.iter().all(|index| steps[*index] != Step::None))
 }
 
 impl Translation<'_, '_, '_> {
-    /// The steps of the reads of a node.
-    pub(super) fn reads_of(&self, node: &Node, found: &mut Vec<Steps>) {
-        let mut add = |steps: Steps| {
-            if !found.contains(&steps) {
-                found.push(steps);
+    /// The steps of the reads of a node. Alike reads of one array count once.
+    pub(super) fn reads_of(&self, node: &Node) -> Vec<Steps> {
+        let mut found = Vec::new();
+        self.named_reads_of(node, &mut found);
+        found.into_iter().map(|(_, steps)| steps).collect()
+    }
+
+    fn named_reads_of(&self, node: &Node, found: &mut Vec<(String, Steps)>) {
+        let mut add = |name: &str, steps: Steps| {
+            if !found.iter().any(|(known, other)| known == name && *other == steps) {
+                found.push((name.to_string(), steps));
             }
         };
         if let Some((_, _, indices)) = self.stored_node(node) {
-            return add(self.steps_of_array(indices));
+            return add("", self.steps_of_array(indices));
         }
         match &node.term {
-            Term::Read(access) if matches!(self.nest.accesses[*access].source, Source::Array(_)) => {
-                add(self.steps(*access));
+            Term::Read(access) => {
+                if let Source::Array(name) = &self.nest.accesses[*access].source {
+                    add(name, self.steps(*access));
+                }
             }
             Term::Local(local) => {
                 if let Some(definition) = self.definitions.get(local) {
-                    self.reads_of(definition, found);
+                    self.named_reads_of(definition, found);
                 }
             }
-            Term::Apply(_, args) => args.iter().for_each(|arg| self.reads_of(arg, found)),
-            Term::Tuple(parts) => parts.iter().for_each(|(_, part)| self.reads_of(part, found)),
-            Term::Block(_, body) | Term::Reduce(_, _, body) => self.reads_of(body, found),
+            Term::Apply(_, args) => args.iter().for_each(|arg| self.named_reads_of(arg, found)),
+            Term::Tuple(parts) => parts.iter().for_each(|(_, part)| self.named_reads_of(part, found)),
+            Term::Block(_, body) | Term::Reduce(_, _, body) => self.named_reads_of(body, found),
             _ => {}
         }
     }
@@ -161,10 +169,11 @@ impl Translation<'_, '_, '_> {
             let mut indices = Vec::new();
             self.dependencies(access, dim, &mut indices);
             for index in indices {
-                let is_unit = self.ranges.placed[access][dim]
-                    .terms
-                    .iter()
-                    .any(|term| matches!(term, (own, 1 | -1) if *own == index));
+                // Kernels read reversed rows as they are, but copy those that they combine.
+                let is_reduced = self.nest.indices[index].role != Role::Parallel;
+                let is_unit =
+                    |&(own, factor): &(usize, i64)| own == index && (factor == 1 || factor == -1 && !is_reduced);
+                let is_unit = self.ranges.placed[access][dim].terms.iter().any(is_unit);
                 let is_next = Some(dim) == last && is_unit && steps[index] == Step::None;
                 steps[index] = if is_next { Step::One } else { Step::Far };
             }
@@ -240,7 +249,7 @@ impl Translation<'_, '_, '_> {
             inner.retain(|index| *index != steps);
             inner.push(steps);
         }
-        let is_apart = freedom.reduced && reduced.contains(&best) && !is_one_row(reduced, &accesses.reads);
+        let is_apart = freedom.reduced && reduced.contains(&best) && !all_move(reduced, &accesses.reads);
         let (first, second) = if is_apart { (&inner[..], parallel) } else { (parallel, &inner[..]) };
         let others = first.iter().chain(second).filter(|index| **index != best).copied();
         AxisOrder { indices: others.chain([best]).collect(), reduced: reduced.to_vec() }
@@ -272,8 +281,8 @@ impl Translation<'_, '_, '_> {
             reduced.iter().filter(|index| steps[**index] != Step::None).map(extent).product()
         };
         let moving = accesses.reads.iter().filter(|steps| steps[innermost] != Step::None);
-        let is_unrolled =
-            row.is_none() && points <= FEW_POINTS as f64 && moving.map(streams).sum::<f64>() <= FEW_STREAMS as f64;
+        let all_streams: f64 = moving.map(streams).sum();
+        let is_unrolled = row.is_none() && points <= FEW_POINTS as f64 && all_streams <= FEW_STREAMS as f64;
         let mut loads = 0.0;
         for steps in &accesses.reads {
             let shared = row.filter(|row| steps[*row] == Step::None && moves(steps)).map(|row| extent(&row));
@@ -298,8 +307,9 @@ impl Translation<'_, '_, '_> {
         let start = match row {
             Some(row) => START / ROWS.min(extent(&row)) / steps,
             None if is_stepped => START / steps,
-            None if is_column && is_unrolled => START / points,
-            None if is_column || !is_one_row(reduced, &accesses.reads) => START,
+            // Each stream is copied.
+            None if is_column && is_unrolled => START * (1.0 + all_streams) / points,
+            None if is_column || !self.is_one_row(reduced, &accesses.reads) => START,
             None => HORIZONTAL,
         };
         let store = match accesses.write[innermost] {
@@ -313,6 +323,18 @@ impl Translation<'_, '_, '_> {
             false => 0.0,
         };
         (1.0 + loads + totals) * unused + store + start / own
+    }
+
+    /// True if the points along reduced indices are one row: each read moves along all of them, in adjacent
+    /// dims of its array.
+    fn is_one_row(&self, reduced: &[usize], reads: &[Steps]) -> bool {
+        let dims_are_adjacent = |(access, placed): (usize, &Vec<_>)| {
+            let names =
+                |dim: &usize| self.ranges.placed[access][*dim].terms.iter().any(|(index, _)| reduced.contains(index));
+            let dims: Vec<usize> = (0..placed.len()).filter(names).collect();
+            self.nest.accesses[access].is_write || dims.windows(2).all(|pair| pair[0] + 1 == pair[1])
+        };
+        all_move(reduced, reads) && (reduced.len() == 1 || self.ranges.placed.iter().enumerate().all(dims_are_adjacent))
     }
 
     /// The axis of rows of the result that use the same elements, which differ along the last axis: that of a

@@ -91,9 +91,7 @@ impl<'a> Translation<'a, '_, '_> {
         let is_factor = axes.column() == Some(last) && own.contains(&last) && cost > 0 && times >= TIMES_OF_FACTOR;
         // A row reads each element of another array once; a contraction copies by itself.
         let is_apart = axes.is_reduced(last) && times >= TIMES && {
-            let mut reads = Vec::new();
-            self.reads_of(node, &mut reads);
-            reads.iter().any(|steps| steps[last] == Step::Far)
+            self.reads_of(node).iter().any(|steps| steps[last] == Step::Far)
         };
         (is_costly || is_factor || is_apart).then(|| order.collect())
     }

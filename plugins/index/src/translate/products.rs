@@ -62,7 +62,7 @@ impl<'a> Translation<'a, '_, '_> {
         let mut found = Vec::new();
         for part in parts {
             match part {
-                Part::Written(node) => self.reads_of(node, &mut found),
+                Part::Written(node) => found.extend(self.reads_of(node)),
                 Part::Stored(_, indices) => found.push(self.steps_of_array(indices)),
             }
         }
