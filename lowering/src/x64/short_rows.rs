@@ -9,6 +9,7 @@ use super::machine::{Inst, Uniform};
 use super::nest::stride_offset;
 use super::prepared::Prepared;
 use super::row_loop::{LIMIT, REMAINING};
+use super::select::Row;
 use crate::kernel::{Kernel, KernelError};
 use iced_x86::{Code, Register};
 use std::slice::from_ref;
@@ -16,7 +17,8 @@ use std::slice::from_ref;
 impl Writer<'_> {
     /// Writes a loop over rows: `around` is computed for each row before its points. If the rows have at most
     /// a group of points and none is copied, it computes all of them and jumps to `done`, with the pointers
-    /// past the last row. Kernels that store or call functions outside of the innermost loop have none.
+    /// past the last row. Kernels that store or call functions outside of the innermost loop have none, nor
+    /// those that store one row in all iterations.
     pub(super) fn short_rows(
         &mut self,
         kernel: &Kernel,
@@ -24,7 +26,9 @@ impl Writer<'_> {
         level: usize,
         done: Label,
     ) -> Result<(), KernelError> {
-        if around.segment.calls() || self.rows.iter().any(|row| row.stored && !row.moves) {
+        // A row that is stored again and again is loaded sooner after the store, which delays the load.
+        let is_unfit = |row: &Row| row.stored && !(row.moves && kernel.buffers[row.buffer as usize].varies[level]);
+        if around.segment.calls() || self.rows.iter().any(is_unfit) {
             return Ok(());
         }
         let other = self.asm.label();
