@@ -99,6 +99,13 @@ pub struct Axis {
     pub kind: AxisKind,
 }
 
+impl Axis {
+    /// The number of points along the axis, if it is constant.
+    pub fn points(&self) -> Option<i64> {
+        self.hi.as_ref()?.as_constant()?.checked_sub(self.lo.as_constant()?)
+    }
+}
+
 /// A condition on a point; the guard is a conjunction of these.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

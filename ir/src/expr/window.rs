@@ -2,7 +2,7 @@
 //!
 //! Lowering asks here, and so do the rewrites that bring reductions to this form.
 
-use super::{Affine, ArrayExpr, AxisKind, Body, BodyInst, BodyOp, BodyRef, Combine, Index, IndexExpr, Init};
+use super::{Affine, ArrayExpr, Axis, AxisKind, Body, BodyInst, BodyOp, BodyRef, Combine, Index, IndexExpr, Init};
 use super::{Monoid, Operand, Reduction};
 use crate::op::Traits;
 
@@ -67,7 +67,7 @@ impl ArrayExpr {
     /// True if the reduce axes have few points, known at compilation, and so do their instructions.
     fn has_few_points(&self) -> bool {
         let of_reduce = self.axes.iter().filter(|axis| axis.kind == AxisKind::Reduce);
-        let mut extents = of_reduce.map(|axis| axis.hi.as_ref()?.as_constant()?.checked_sub(axis.lo.as_constant()?));
+        let mut extents = of_reduce.map(Axis::points);
         let points = extents.try_fold(1, |points: i64, extent| points.checked_mul(extent.filter(|&n| n > 0)?));
         let insts = 1 + self.operands.len() as i64 + self.body.insts.len() as i64;
         points.is_some_and(|points| points <= FEW_POINTS && points * insts <= MOST_INSTS)
@@ -78,12 +78,10 @@ impl ArrayExpr {
     /// axes are outside of the parallel one, so that totals would be read and written for each point. Streams
     /// that rows share are copied once for all of them instead.
     fn has_few_streams(&self, last: u32) -> bool {
-        let extent = |axis: &super::Axis| axis.hi.as_ref()?.as_constant()?.checked_sub(axis.lo.as_constant()?);
         let reduced = || (0..).zip(&self.axes).filter(|(_, own)| own.kind == AxisKind::Reduce);
         let streams = |operand: &Operand| {
-            let moves = |axis: u32| operand.index.iter().any(|index| index.expr.depends_on(axis));
-            let along = reduced().filter(|(axis, _)| moves(*axis));
-            let count = if moves(last) { along.map(|(_, own)| extent(own)).product() } else { Some(0) };
+            let along = reduced().filter(|(axis, _)| operand.moves_along(*axis));
+            let count = if operand.moves_along(last) { along.map(|(_, own)| own.points()).product() } else { Some(0) };
             count.map(|count: i64| if operand.dtype.is_complex() { count.saturating_mul(COMPLEX) } else { count })
         };
         let mut positions = self.operands.iter().flat_map(|operand| &operand.index);
@@ -111,14 +109,18 @@ impl ArrayExpr {
     /// True if rows along an axis read the same elements, which differ along it: as the rows of a product of
     /// matrices read those of its right factor.
     pub fn rows_share(&self, axis: u32) -> bool {
-        let moves = |operand: &Operand, axis: u32| operand.index.iter().any(|index| index.expr.depends_on(axis));
-        let is_row = |(number, own): &(u32, &super::Axis)| *number != axis && own.kind == AxisKind::Parallel;
-        let mut columns = self.operands.iter().filter(|operand| moves(operand, axis));
-        columns.any(|operand| (0..).zip(&self.axes).filter(is_row).any(|(row, _)| !moves(operand, row)))
+        let is_row = |(number, own): &(u32, &Axis)| *number != axis && own.kind == AxisKind::Parallel;
+        let mut columns = self.operands.iter().filter(|operand| operand.moves_along(axis));
+        columns.any(|operand| (0..).zip(&self.axes).filter(is_row).any(|(row, _)| !operand.moves_along(row)))
     }
 }
 
 impl Operand {
+    /// True if the position of the element depends on an axis.
+    pub fn moves_along(&self, axis: u32) -> bool {
+        self.index.iter().any(|index| index.expr.depends_on(axis))
+    }
+
     /// True if points that are adjacent along an axis read one element, or elements of a row at equal
     /// distances, from its start to its end.
     fn reads_forward(&self, axis: u32) -> bool {

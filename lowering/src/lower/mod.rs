@@ -200,7 +200,7 @@ fn lower_as_is(expr: &ArrayExpr, args: &[Type]) -> Result<Lowered, NotLowered> {
     let last = if turned { None } else { rows_last::rows_last(expr) };
     let expr = first.as_ref().or(last.as_ref()).unwrap_or(expr);
     let k = KernelBuilder::new(expr.axes.len());
-    let is_single = |axis: &Axis| axis.kind == AxisKind::Parallel && one_point::points(axis) == Some(1);
+    let is_single = |axis: &Axis| axis.kind == AxisKind::Parallel && axis.points() == Some(1);
     let single = expr.axes.iter().map(is_single).collect();
     let mut lowering = Lowering {
         k,

@@ -6,13 +6,8 @@
 //! becomes a sum of `[m, n]` along the first one.
 
 use super::along::along;
-use rewright_ir::expr::{Affine, Axis, AxisKind, Combine, Index, IndexExpr, Mode, Monoid, Reduction, Source};
+use rewright_ir::expr::{Affine, AxisKind, Combine, Index, IndexExpr, Mode, Monoid, Reduction, Source};
 use rewright_ir::{ArrayExpr, Dim, Type};
-
-/// The number of points along an axis, if it is constant.
-pub fn points(axis: &Axis) -> Option<i64> {
-    axis.hi.as_ref()?.as_constant()?.checked_sub(axis.lo.as_constant()?)
-}
 
 /// The expression without axes of one point, if it is a reduction with such axes. Its instruction has
 /// operands of these types.
@@ -39,7 +34,7 @@ fn kept(expr: &ArrayExpr) -> Option<Vec<u32>> {
     if expr.scan().is_some() {
         return None;
     }
-    let goes_on = |axis: u32| points(&expr.axes[axis as usize]) != Some(1);
+    let goes_on = |axis: u32| expr.axes[axis as usize].points() != Some(1);
     let is_reduced = |axis: u32| expr.axes[axis as usize].kind == AxisKind::Reduce;
     let all = || 0..expr.axes.len() as u32;
     let last = |wanted: &dyn Fn(u32) -> bool| all().rev().find(|&axis| wanted(axis));
