@@ -19,7 +19,7 @@ const SHORT: i64 = 8;
 const MOST_STATEMENTS: usize = 64;
 
 impl Program {
-    /// Puts the bodies of loops of one iteration in place of these.
+    /// Puts the bodies of loops of one iteration in place of these, and removes loops of none.
     pub(super) fn without_single_iterations(&mut self) {
         self.unroll(1);
     }
@@ -47,7 +47,7 @@ fn scope(b: &mut ProgramBuilder, stmts: &[Stmt], most: i64) -> Vec<Stmt> {
         match stmt {
             Stmt::For(nest) => {
                 let nest = For { body: scope(b, &nest.body, most), ..nest.clone() };
-                match iterations(&nest).filter(|&n| n == 1 || n <= most && is_short(&nest, n)) {
+                match iterations(&nest).filter(|&n| n <= 1 || n <= most && is_short(&nest, n)) {
                     Some(all) => {
                         for n in 0..all {
                             let mut replay = Replay::new([(nest.index, nest.lo.clone().plus(n))].into_iter());
@@ -80,5 +80,5 @@ fn is_short(nest: &For, iterations: i64) -> bool {
         Stmt::If(branch) => branch.is_test(),
         _ => false,
     };
-    nest.body.iter().all(is_straight) && count(&nest.body) * iterations.max(0) as usize <= MOST_STATEMENTS
+    nest.body.iter().all(is_straight) && count(&nest.body) * iterations as usize <= MOST_STATEMENTS
 }

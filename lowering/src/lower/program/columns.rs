@@ -268,15 +268,6 @@ impl ProgramLowering<'_> {
         let (extents, rows) = self.row_points(columns.expr, outer);
         let (block, extent) = (columns.block(), hi.clone().minus(&lo));
         let start = Linear::default().plus_term(number, block);
-        let whole_rows = extent.as_constant().filter(|&extent| extent > 0 && block % extent == 0);
-        if let Some(extent) = whole_rows {
-            let each = block / extent;
-            let first = Linear::default().plus_term(number, each);
-            return self.for_each(first.clone(), &[rows, first.plus(each)], |this, row| {
-                this.at_row_point(outer, &extents, row);
-                this.segment(columns, (along, Trip::NotEmpty), lo, &[hi])
-            });
-        }
         let most = extent.as_constant().map_or(block, |extent| extent.clamp(1, block));
         let [extent, from, to] = [&extent, &start, &start.clone().plus(block - 1)].map(|form| self.b.value(form));
         let first = self.b.k.binary(Binary::Quot, from, extent);

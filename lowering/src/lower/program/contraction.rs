@@ -24,9 +24,9 @@ pub fn is_worth_a_program(points: u64) -> bool {
     points as f64 * LESS_FOR_POINT > MORE_FOR_CALL
 }
 
-/// True if tiles of rows are worth it for a contraction with these extents along the shared axis and the
-/// reduce axis: shared elements are copied once for each tile. They are always worth it if shared elements
-/// are not adjacent along the last axis, since vectors of the copy are.
+/// True if tiles of rows are worth it for a contraction with this number of rows along the shared axis, and of
+/// points along the reduce axes: shared elements are copied once for each tile. They are always worth it if
+/// shared elements are not adjacent along the last axis, since vectors of the copy are.
 pub fn is_worth_tiling(expr: &ArrayExpr, args: &[Strided<'_>], (rows, steps): (u64, u64)) -> bool {
     let is_large = rows >= LEAST_ROWS && steps >= LEAST_POINTS;
     let is_shared = |operand: &&Operand| shared_axis(expr).is_some_and(|axis| !moves(operand, axis as u32));
@@ -91,12 +91,12 @@ pub fn shared_axis(expr: &ArrayExpr) -> Option<usize> {
     outer.find(|&axis| is_shared(axis)).filter(|_| expr.axes[last].kind == AxisKind::Parallel)
 }
 
-/// True if the position of an operand's element names an axis.
+/// True if the position of an operand's element may depend on an axis. Positions other than affine ones count
+/// as such, since their elements are not staged.
 fn moves(operand: &Operand, axis: u32) -> bool {
     let names = |form: &Affine| form.axes().iter().any(|&(named, _)| named == axis);
     operand.index.iter().any(|index| match &index.expr {
         IndexExpr::Affine(form) => names(form),
-        // It may.
         _ => true,
     })
 }

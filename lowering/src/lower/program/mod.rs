@@ -53,7 +53,7 @@ pub struct Variant {
     pub checks: Checks,
     /// Whether contractions have tiles of rows, which share staged elements.
     pub tiles_rows: bool,
-    /// Whether the points along the only reduce axis of a contraction are one block of the order.
+    /// Whether the points along the reduce axes of a contraction are one block of the order.
     pub one_block: bool,
     /// Whether results are larger than the caches.
     pub streams: bool,
