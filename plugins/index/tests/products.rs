@@ -67,6 +67,12 @@ fn the_last_axis_reads_adjacent_elements() {
         let shown = axes(convolution, &[x.clone(), w]);
         assert_eq!(shown, "i, a (reduced), b (reduced), j; a product and its addition are rounded once");
     }
+    // Totals stay in registers along the longest reduced index, which is the last of them.
+    let layer = "o[n,f,y,x] := I[n,c,y+i,x+j] * K[f,c,i,j]";
+    let ones = |shape: &[usize]| Datum::from(Array::full(Scalar::F64(1.0), shape).expect("small"));
+    let args = [("I", ones(&[2, 16, 10, 10])), ("K", ones(&[8, 16, 3, 3]))];
+    assert!(axes(layer, &args).contains("i (reduced), j (reduced), c (reduced), x"), "{}", axes(layer, &args));
+    assert!(axes(&format!("{layer} strict"), &args).contains("c (reduced), i (reduced), j (reduced)"));
     let vector = ("v", floats(&[0.5; 40]));
     assert_eq!(axes("y[i] := x[i,j] * v[j]", &[x.clone(), vector.clone()]), "i, j (reduced)");
     // Reduced indices change places, too, unless the order of the sum is stated.

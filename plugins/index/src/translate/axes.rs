@@ -117,10 +117,10 @@ impl Translation<'_, '_, '_> {
         found.into_iter().map(|(_, steps)| steps).collect()
     }
 
-    fn named_reads_of(&self, node: &Node, found: &mut Vec<(String, Steps)>) {
-        let mut add = |name: &str, steps: Steps| {
-            if !found.iter().any(|(known, other)| known == name && *other == steps) {
-                found.push((name.to_string(), steps));
+    fn named_reads_of<'s>(&'s self, node: &Node, found: &mut Vec<(&'s str, Steps)>) {
+        let mut add = |name: &'s str, steps: Steps| {
+            if !found.contains(&(name, steps.clone())) {
+                found.push((name, steps));
             }
         };
         if let Some((_, _, indices)) = self.stored_node(node) {
@@ -240,15 +240,21 @@ impl Translation<'_, '_, '_> {
         if freedom.parallel {
             candidates.extend(parallel.iter().rev().skip(1));
         }
-        let cost = |index: &usize| self.cost(*index, parallel, reduced, accesses);
+        // The reduced indices in the order of their axes, with this index innermost.
+        let ordered = |index: usize| {
+            let mut ordered = reduced.to_vec();
+            if let (true, Some(last)) = (freedom.reduced, self.last_reduced(index, parallel, reduced, &accesses.reads))
+            {
+                ordered.retain(|index| *index != last);
+                ordered.push(last);
+            }
+            ordered
+        };
+        let cost = |index: &usize| self.cost(*index, parallel, &ordered(*index), accesses);
         // The first of equal ones.
         let best = candidates.iter().map(|index| (*index, cost(index))).reduce(|a, b| if b.1 < a.1 { b } else { a });
         let Some((best, _)) = best else { return written };
-        let mut inner = reduced.to_vec();
-        if let Some(steps) = self.steps_of_rows(best, parallel, reduced, &accesses.reads).filter(|_| freedom.reduced) {
-            inner.retain(|index| *index != steps);
-            inner.push(steps);
-        }
+        let inner = ordered(best);
         let is_apart = freedom.reduced && reduced.contains(&best) && !all_move(reduced, &accesses.reads);
         let (first, second) = if is_apart { (&inner[..], parallel) } else { (parallel, &inner[..]) };
         let others = first.iter().chain(second).filter(|index| **index != best).copied();
@@ -257,7 +263,7 @@ impl Translation<'_, '_, '_> {
 
     /// The best innermost reduced index of a contraction whose last axis is parallel: totals stay in
     /// registers along it.
-    fn steps_of_rows(&self, last: usize, parallel: &[usize], reduced: &[usize], reads: &[Steps]) -> Option<usize> {
+    fn last_reduced(&self, last: usize, parallel: &[usize], reduced: &[usize], reads: &[Steps]) -> Option<usize> {
         let row = self.row_axis(last, parallel, reduced, reads).filter(|_| parallel.contains(&last))?;
         let cost = |index: usize| {
             let is_apart = |steps: &&Steps| steps[row] != Step::None && steps[index] == Step::Far;
