@@ -305,3 +305,53 @@ fn a_test_is_made_once() {
     let text = outlined(&of(&format!("arrayexpr [i: n] {same} {body}"), "%x: f64[m, 4], %p: i64[n]", "f64[n]"));
     assert_eq!(text.lines().filter(|line| line.trim() == "fail").count(), 1, "{text}");
 }
+
+#[test]
+fn few_streams_are_combined_without_a_loop() {
+    let sum = "{\n    t0 = mul x, y\n    yield t0\n  } reduce (sum f64)";
+    let rows = |points: usize, operands: &str, axes: &str| {
+        let text = of(
+            &format!("arrayexpr (%x, %y, %p) {} {operands} {sum}", axes.replace('#', &points.to_string())),
+            &format!("%x: f64[n, {points}], %y: f64[n, {points}], %p: i64[n]"),
+            "f64[n]",
+        );
+        let text = outlined(&text);
+        (loops(&text), kernels(&text))
+    };
+    // Both arrays have a stream for each point.
+    let apart = "(x = #0[i, k], y = #1[i, k])";
+    assert_eq!(rows(8, apart, "[k: reduce #, i: n]"), (0, 1));
+    assert_ne!(rows(9, apart, "[k: reduce #, i: n]"), (0, 1));
+    // Rows of positions are one by one; long ones are vectors.
+    let gathered = "(x = #0[gather(#2[i]), k], y = #1[gather(#2[i]), k])";
+    assert_eq!(rows(16, gathered, "[i: n, k: reduce #]"), (1, 0));
+    assert_ne!(rows(17, gathered, "[i: n, k: reduce #]"), (1, 0));
+}
+
+#[test]
+fn loops_that_are_too_short_for_a_kernel_are_unrolled() {
+    let rows = |columns: usize| {
+        let result = format!("f64[m, {columns}]");
+        let (args, axes) = (format!("%x: f64[n, {columns}], %p: i64[m]"), format!("[i: m, c: {columns}]"));
+        let read = format!("arrayexpr (%p, %x) {axes} (x = #1[gather(#0[i]), c]) {{\n    yield x\n  }}");
+        let program = of(&read, &args, &result).blocked(None).distributed();
+        let text = program.outlined(&mut |_| Some(0)).unrolled().to_string();
+        (loops(&text), kernels(&text))
+    };
+    assert_eq!((rows(1), rows(8)), ((1, 0), (1, 0)));
+    // One loop for each point, or a kernel for each row.
+    assert_eq!(rows(9), (2, 0));
+    assert!(rows(12).1 > 0);
+}
+
+#[test]
+fn blocks_along_several_axes_have_kernels_with_steps() {
+    let product = "arrayexpr [i: 64, a: reduce 40, b: reduce 30, j: 24] (x = %x[i, a, b], y = %y[a, b, j]) {\n    yield x, y\n  } reduce (dot f64, f64) finish (s, one) {\n    yield s\n  }";
+    let program = of(product, "%x: f64[64, 40, 30], %y: f64[40, 30, 24]", "f64[64, 24]");
+    let mut steps = 0;
+    program.blocked(Some(REGISTERS)).distributed().outlined(&mut |kernel| {
+        steps += usize::from(kernel.steps.is_some());
+        Some(0)
+    });
+    assert!(steps > 0, "{program}");
+}
