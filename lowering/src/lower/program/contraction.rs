@@ -25,8 +25,8 @@ pub fn is_worth_a_program(points: u64) -> bool {
 }
 
 /// True if tiles of rows are worth it for a contraction with this number of rows along the shared axis and
-/// of points along the reduce axes: shared elements are copied once for each tile. They are always worth it if
-/// shared elements are not adjacent along the last axis, since vectors of the copy are.
+/// of points along the reduce axes: shared elements are copied once for each tile. They are always worth it
+/// if shared elements are not adjacent along the last axis, since vectors of the copy are.
 pub fn is_worth_tiling(expr: &ArrayExpr, args: &[Strided<'_>], (rows, steps): (u64, u64)) -> bool {
     let is_large = rows >= LEAST_ROWS && steps >= LEAST_POINTS;
     let is_shared = |operand: &&Operand| shared_axis(expr).is_some_and(|axis| !moves(operand, axis as u32));
