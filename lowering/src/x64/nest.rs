@@ -59,6 +59,8 @@ pub struct Places {
     /// The number of points of a masked group, and its masks.
     pub remaining: u32,
     pub tail: Masks,
+    /// The number of points in whole groups of a [short row](super::short_rows).
+    pub whole: u32,
     /// The masks with AVX2.
     pub flags: Vec<Flags>,
     /// An area for the elements of 1 or 2 bytes of a masked group.
@@ -111,6 +113,7 @@ impl Places {
             count: frame.place(8),
             remaining: frame.place(8),
             tail: Masks::new(frame),
+            whole: frame.place(8),
             flags,
             small: frame.place(vector),
             args: frame.place(MOST * STRIDE),

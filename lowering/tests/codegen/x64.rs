@@ -85,6 +85,43 @@ fn the_last_points_of_interleaved_groups_are_masked() {
     }
 }
 
+/// Rows of one group and more, up to a round, each with an element of its own besides.
+#[test]
+fn rows_shorter_than_a_round() {
+    extern "C" fn half(x: f64) -> f64 {
+        x / 2.0
+    }
+    let call = KOp::Math(MathCall { name: "half", ptr: MathPtr::F64x1(half) });
+    let parts = |dtype: DType| if dtype.is_complex() { &[Part::Re, Part::Im][..] } else { &[Part::Re] };
+    for (dtype, calls) in [DType::U8, DType::I16, DType::F32, DType::F64, DType::C64, DType::C128]
+        .map(|dtype| (dtype, false))
+        .into_iter()
+        .chain([(DType::F64, true)])
+    {
+        let mut k = KernelBuilder::new(2);
+        let [a, scale, out] = [(true, false), (false, false), (true, true)]
+            .map(|(along, written)| k.buffer(Buffer { dtype, written, varies: [true, along].into_iter().collect() }));
+        let product = |k: &mut KernelBuilder, &part: &Part| {
+            let (x, factor) = (k.load(a, part), k.load(scale, part));
+            let product = k.binary(Binary::Mul, x, factor);
+            if calls { k.push(call.clone(), &[product], dtype) } else { product }
+        };
+        let products: Vec<KValue> = parts(dtype).iter().map(|part| product(&mut k, part)).collect();
+        parts(dtype).iter().zip(products).for_each(|(&part, value)| k.store(out, part, value));
+        let kernel = k.finish();
+        let mut random = Random::new(9);
+        let most = 4 * 64 / dtype.real().size() as u64 + 2;
+        let lengths = (1..=most).filter(|n| *n <= 70 || n % 16 <= 1);
+        let calls = lengths.flat_map(|n| [false, true].map(|at_end| (n, at_end))).map(|(n, at_end)| {
+            let extents = vec![3, n];
+            let layout = |b: usize| Layout { at_end, ..Layout::dense(&kernel, b, &extents) };
+            let layouts = [0, 1, 2].map(layout).into();
+            Call { layouts, extents, params: vec![], seed: random.next() }
+        });
+        same(&kernel, calls.collect::<Vec<_>>());
+    }
+}
+
 #[test]
 fn long_rows_begin_anywhere() {
     for dtype in [DType::U8, DType::I16, DType::F32, DType::F64] {
