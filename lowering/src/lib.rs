@@ -71,8 +71,9 @@ pub mod internals {
     /// Kernel IR, and the interface of code generators.
     pub mod kernel {
         pub use crate::kernel::{
-            Binary, Buffer, CodeGen, Compare, CompiledKernel, Fold, KInst, KOp, KValue, Kernel, KernelArgs,
-            KernelBuilder, KernelError, MathCall, MathPtr, Part, Reference, Status, Steps, Unary, Wishes,
+            Binary, Buffer, CodeGen, Compare, CompiledKernel, Fold, Interleaved, KInst, KOp, KValue, Kernel,
+            KernelArgs, KernelBuilder, KernelError, MathCall, MathPtr, Part, PlacedBuffer, Reference, Status, Steps,
+            Unary, Wishes,
         };
     }
 

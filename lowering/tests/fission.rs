@@ -142,9 +142,9 @@ fn rows_that_take_longer_by_themselves_are_computed_so() {
     // Whether vectors are of AVX-512, and whether it is done.
     let told = |dtype: DType, function: &str, n: usize, m: usize| {
         let text = format!(
-            "func @f(%a: {dtype}[n, {m}]) -> {dtype}[n] {{
+            "func @f(%a: {dtype}[n, m]) -> {dtype}[n] {{
 entry:
-  %0 = arrayexpr [i: n, j: reduce {m}] (a = %a[i, j]) {{
+  %0 = arrayexpr [i: n, j: reduce m] (a = %a[i, j]) {{
     t0 = {function} a
     yield t0
   }} reduce (sum {dtype}) : {dtype}[n]

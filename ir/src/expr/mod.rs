@@ -48,7 +48,7 @@ pub(crate) use eval::evaluate;
 pub use order::{Fold, Order};
 pub use prune::prune;
 pub use verify::{MAX_NESTING, Problem, extent_sources, verify};
-pub use window::{FEW_POINTS, FEW_STREAMS};
+pub use window::{FEW_POINTS, FEW_STREAMS, MOST_INTERLEAVED, is_interleaved};
 
 use crate::dtype::DType;
 use crate::loc::Loc;

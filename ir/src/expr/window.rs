@@ -21,8 +21,21 @@ pub const FEW_STREAMS: i64 = 16;
 const MOST_GATHERED: i64 = 64;
 const MOST_OF_ROWS: i64 = 32;
 
-/// The streams for which a complex one counts.
+/// The streams for which a complex one counts, and the interleaved ones that count as one.
 const COMPLEX: i64 = 4;
+const INTERLEAVED: i64 = 2;
+
+/// The most elements of a point that are adjacent in memory and loaded as whole vectors, and the most
+/// permutations of a vector for each: one for each factor of 2, and the rest less one.
+pub const MOST_INTERLEAVED: i64 = 12;
+const MOST_PERMUTATIONS: i64 = 6;
+
+/// True if this number of adjacent elements of a point, followed by those of the next point, are loaded as
+/// whole vectors whose lanes are permuted.
+pub fn is_interleaved(count: i64) -> bool {
+    let twos = i64::from(count.trailing_zeros());
+    (2..=MOST_INTERLEAVED).contains(&count) && twos + (count >> twos) - 1 <= MOST_PERMUTATIONS
+}
 
 impl ArrayExpr {
     /// True if the reductions are computed without loops: they have few points, known at compilation, and
@@ -79,11 +92,23 @@ impl ArrayExpr {
     /// that rows share are copied once for all of them instead.
     fn has_few_streams(&self, last: u32) -> bool {
         let reduced = || (0..).zip(&self.axes).filter(|(_, own)| own.kind == AxisKind::Reduce);
+        let is_next = |index: &Index, axis: u32| index.expr.form().is_some_and(|form| form.coefficient(axis) == 1);
+        let is_interleaved = |operand: &Operand| {
+            let is_next = |axis: u32| operand.index.last().is_some_and(|index| is_next(index, axis));
+            let is_few = |own: &Axis| own.points().is_some_and(is_interleaved);
+            !operand.dtype.is_complex() && reduced().any(|(axis, own)| is_next(axis) && is_few(own))
+        };
         let streams = |operand: &Operand| {
             let along = reduced().filter(|(axis, _)| operand.moves_along(*axis));
             let count = if operand.moves_along(last) { along.map(|(_, own)| own.points()).product() } else { Some(0) };
-            count.map(|count: i64| if operand.dtype.is_complex() { count.saturating_mul(COMPLEX) } else { count })
+            count.map(|count: i64| match operand.dtype.is_complex() {
+                true => count.saturating_mul(COMPLEX),
+                false if is_interleaved(operand) => count / INTERLEAVED,
+                false => count,
+            })
         };
+        let is_vectors = |operand: &Operand| !operand.moves_along(last) || is_interleaved(operand);
+        let is_column = last as usize + 1 == self.axes.len() || self.operands.iter().all(is_vectors);
         let mut positions = self.operands.iter().flat_map(|operand| &operand.index);
         let is_plain = |index: &Index| matches!(index.expr, IndexExpr::Affine(_) | IndexExpr::Gather { .. });
         let is_gather = |index: &&Index| matches!(index.expr, IndexExpr::Gather { .. });
@@ -95,7 +120,7 @@ impl ArrayExpr {
             false if gathers => MOST_OF_ROWS,
             false => FEW_STREAMS,
         };
-        (gathers || last as usize + 1 == self.axes.len())
+        (gathers || is_column)
             && positions.all(is_plain)
             && !self.rows_share(last)
             && self.operands.iter().map(streams).sum::<Option<i64>>().is_some_and(|streams| streams <= most)

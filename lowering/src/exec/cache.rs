@@ -63,15 +63,15 @@ fn lock() -> std::sync::MutexGuard<'static, Cache> {
 
 /// Whether two kernels are equal but for source locations.
 fn are_alike(a: &Kernel, b: &Kernel) -> bool {
-    let Kernel { axes, buffers, params, values, insts, fold, steps, wishes } = a;
+    let Kernel { axes, buffers, params, values, insts, fold, steps, interleaved, wishes } = a;
     let is_same = |(a, b): (&KInst, &KInst)| {
         let KInst { op, args, results, first, loc: _ } = a;
         (first, results, args, op) == (&b.first, &b.results, &b.args, &b.op)
     };
     insts.len() == b.insts.len()
         && insts.iter().zip(b.insts.iter()).all(is_same)
-        && (axes, buffers, params, values, fold, steps, wishes)
-            == (&b.axes, &b.buffers, &b.params, &b.values, &b.fold, &b.steps, &b.wishes)
+        && (axes, buffers, params, values, fold, steps, interleaved, wishes)
+            == (&b.axes, &b.buffers, &b.params, &b.values, &b.fold, &b.steps, &b.interleaved, &b.wishes)
 }
 
 /// A hash of the operations and their operands. It omits some fields of kernels; equality decides.

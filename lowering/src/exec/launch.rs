@@ -2,6 +2,7 @@
 
 use super::cache::compile;
 use super::frame::Frame;
+use super::interleaved::interleaved;
 use super::plan::{FuncPlan, Step, StepKind};
 use super::value::{Held, Shape, Strides, Target, row_major};
 use crate::bools::WORD;
@@ -26,6 +27,8 @@ pub struct Launch {
     generator: &'static dyn CodeGen,
     /// The compiled kernel.
     pub compiled: Arc<dyn CompiledKernel>,
+    /// The kernel with a version for interleaved buffers, compiled when a call has some.
+    interleaved: OnceLock<Option<Arc<dyn CompiledKernel>>>,
     /// The variant with streaming stores, compiled on demand; none if it is not possible.
     streaming: OnceLock<Option<Arc<dyn CompiledKernel>>>,
     /// The variant that hoists no loads out of the innermost loop, without and with streaming stores;
@@ -128,6 +131,7 @@ impl Launch {
             codegen,
             generator,
             compiled,
+            interleaved: OnceLock::new(),
             streaming: OnceLock::new(),
             by_point: Default::default(),
             halves: OnceLock::new(),
@@ -303,7 +307,21 @@ impl Launch {
             }
             pointers.push(start.wrapping_offset(offset));
         }
+        if self.interleaved.get().is_none() {
+            let interleaved = interleaved(&self.lowered.kernel, &bound, &pointers);
+            if !interleaved.is_empty() {
+                let kernel = Kernel { interleaved, ..self.lowered.kernel.clone() };
+                let has_reads = !kernel.interleaved_reads().is_empty();
+                let compile = || if has_reads { compile(self.generator, &kernel).ok() } else { None };
+                self.interleaved.get_or_init(compile);
+            }
+        }
         Ok((bound, pointers))
+    }
+
+    /// The kernel, with a version for interleaved buffers if calls have some.
+    fn compiled(&self) -> &Arc<dyn CompiledKernel> {
+        self.interleaved.get().and_then(Option::as_ref).unwrap_or(&self.compiled)
     }
 
     /// Whether calls over this number of points run without a schedule.
@@ -344,7 +362,7 @@ impl Launch {
     /// The kernel, with streaming stores if they are wanted and the code generator has them.
     pub(super) fn kernel(&self, stream: bool) -> &dyn CompiledKernel {
         let streaming = if stream { self.streaming() } else { None };
-        &**streaming.unwrap_or(&self.compiled)
+        &**streaming.unwrap_or(self.compiled())
     }
 
     /// Runs the kernel at every point. It reads the operands in the frame, and writes each result to its
@@ -402,7 +420,7 @@ impl Launch {
             return Status::default();
         }
         // SAFETY: forwarded.
-        unsafe { self.compiled.run(&bound.extents, pointers, &bound.strides, params) }
+        unsafe { self.compiled().run(&bound.extents, pointers, &bound.strides, params) }
     }
 
     /// Runs the kernel without a schedule, in blocks of rows.
@@ -423,7 +441,7 @@ impl Launch {
             return Way::RowBlocks;
         }
         if self.is_small(bound, points) && !how.remember {
-            let kernel = || self.compiled.clone();
+            let kernel = || self.compiled().clone();
             return if self.packed { Way::Plain } else { Way::Kernel([kernel(), kernel()]) };
         }
         let most = if Decision::may_share(&self.lowered, bound) { how.threads } else { 1 };
@@ -433,8 +451,8 @@ impl Launch {
             let decision = self.decide(bound, &[], used, Threads::ONE);
             let streams = Decision { stream: true, ..Decision::default() };
             match decision {
-                _ if decision == Decision::default() => Some(self.compiled.clone()),
-                _ if decision == streams => Some(self.streaming().unwrap_or(&self.compiled).clone()),
+                _ if decision == Decision::default() => Some(self.compiled().clone()),
+                _ if decision == streams => Some(self.streaming().unwrap_or(self.compiled()).clone()),
                 _ => None,
             }
         };

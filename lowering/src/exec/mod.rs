@@ -67,6 +67,7 @@ mod frame;
 mod fresh;
 mod heir;
 mod huge;
+mod interleaved;
 mod join;
 mod kept;
 mod launch;

@@ -17,6 +17,7 @@ mod build;
 mod by_point;
 mod dtypes;
 mod fold;
+mod interleaved;
 mod items;
 mod levels;
 mod meaning;
@@ -33,6 +34,7 @@ mod verify;
 pub use build::KernelBuilder;
 pub use build::Section;
 pub use fold::{Combination, Fold};
+pub use interleaved::{Interleaved, MOST_PARTS, PlacedBuffer};
 pub use items::ItemWork;
 pub use print::inst_text;
 pub use steps::Steps;
@@ -278,6 +280,8 @@ pub struct Kernel {
     pub fold: Option<Fold>,
     /// The sequential innermost loop, if the points of the loop around it are vector lanes.
     pub steps: Option<Steps>,
+    /// Buffers whose elements take turns in memory. This is a hint.
+    pub interleaved: Vec<Interleaved>,
     /// Hints for code generators.
     pub wishes: Wishes,
 }

@@ -10,6 +10,10 @@ impl fmt::Display for Kernel {
             let axes: Vec<_> = (0..self.axes).map(|a| if b.varies[a] { format!("i{a}") } else { "-".into() }).collect();
             writeln!(f, "{} b{n}: {}[{}]", if b.written { "write" } else { "read " }, b.dtype, axes.join(", "))?;
         }
+        for group in &self.interleaved {
+            let name = |part: &Option<u32>| part.map_or("-".into(), |number| format!("b{number}"));
+            writeln!(f, "interleaved {}", group.parts.iter().map(name).collect::<Vec<_>>().join(", "))?;
+        }
         if self.wishes.streaming {
             writeln!(f, "streaming stores")?;
         }

@@ -11,7 +11,9 @@ use super::walk::each_access;
 use super::{
     Accumulator, BufferDecl, Linear, Location, Nest, NestBuffer, Program, ProgramBuilder, Reduce, Slots, Stmt, Storage,
 };
-use crate::kernel::{Binary, Buffer, Fold, KInst, KOp, KValue, Kernel, KernelBuilder, Part, Steps};
+use crate::kernel::{
+    Binary, Buffer, Fold, Interleaved, KInst, KOp, KValue, Kernel, KernelBuilder, Part, PlacedBuffer, Steps,
+};
 use crate::program::For;
 use crate::scalar::Elem;
 use rewright_ir::Scalar;
@@ -137,6 +139,8 @@ impl Outliner<'_> {
     fn finish(&mut self, draft: Draft<'_>) -> Option<Nest> {
         let Draft { k, buffers, params, loops, .. } = draft;
         let mut kernel = k.finish();
+        let placed: Vec<_> = (0..).zip(&buffers).filter_map(|(number, buffer)| buffer.placed(number)).collect();
+        kernel.interleaved = Interleaved::find(&placed);
         let written = kernel.buffers.iter().zip(&buffers).filter(|(own, _)| own.written);
         let storages = written.map(|(_, buffer)| &self.b.buffers()[buffer.first.buffer as usize].storage);
         let mut storages = storages.peekable();
@@ -506,6 +510,22 @@ impl<'a> Draft<'a> {
 }
 
 impl NestBuffer {
+    /// Its place in the array along the last dim, if it moves along the innermost loop.
+    fn placed(&self, number: u32) -> Option<PlacedBuffer<NestBuffer>> {
+        let (last, others) = self.along.last()?.split_last()?;
+        let step = match (others.iter().any(|step| *step != 0), *last) {
+            (false, 0) => return None,
+            (false, step) => Some(step),
+            (true, 0) => None,
+            (true, _) => return None,
+        };
+        let mut key = self.clone();
+        let position = key.first.at.last_mut()?;
+        let offset = position.constant;
+        position.constant = 0;
+        Some(PlacedBuffer { number, key, step, offset })
+    }
+
     /// True if it has no element in common with another one: it is in another array, or there is a dim in
     /// which the distance of their first elements is no sum of steps.
     fn is_apart_from(&self, other: &NestBuffer) -> bool {

@@ -57,8 +57,8 @@ pub struct Writer<'a> {
     pub held: Vec<((u32, usize), usize, u8)>,
     /// The masks of the last points.
     pub masks: Masks,
-    /// True where `DOUBLE` holds twice the index.
-    pub doubled: bool,
+    /// The multiple of the index that is in a register, if any.
+    pub multiple: Option<usize>,
     /// The address at which the code of each instruction of the kernel begins.
     pub marks: Vec<(u64, u32)>,
     /// Rarely executed calls, which are written after the function.
@@ -241,7 +241,7 @@ impl Writer<'_> {
             freed: [Vec::new(), Vec::new()],
             pinned: binding.reserved,
         };
-        self.doubled = false;
+        self.multiple = None;
         for (v, spot) in prepared.inputs.iter().zip(&binding.inputs) {
             if let (Some(v), Spot::Register(register)) = (*v, *spot) {
                 file.set(file.is_mask(v), register, Some(v));

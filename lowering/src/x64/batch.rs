@@ -64,7 +64,7 @@ impl Batch {
     /// Prepares the code for several rows at once; see
     /// [`Selector::across`](super::select::Selector::across).
     pub fn new(
-        several: SeveralRows,
+        (several, rows_of): (SeveralRows, &[Row]),
         items: &Segment,
         registers: usize,
         mut reserved: [u32; 2],
@@ -76,7 +76,7 @@ impl Batch {
         let held: Vec<u8> = (first as u8..registers as u8).collect();
         reserved[0] |= items.pinned() | held.iter().fold(0, |bits, register| bits | 1 << register);
         let [rows, bytes] = [(); 2].map(|()| frame.place(8));
-        let masks = Masks::new(frame);
+        let masks = Masks::new(rows_of, frame);
         let across = several.across.map(|(join, parts)| Across { join: Prepared::new(join), parts });
         let beside = several.beside.map(Prepared::new);
         Batch { across, beside, items, reserved, held, rows, bytes, masks, packing: None }
@@ -156,7 +156,7 @@ impl Writer<'_> {
         self.asm.rr(Code::Cmp_r64_rm64, rcx, rax);
         self.asm.rr(Code::Cmova_r64_rm64, rcx, rax);
         self.asm.store(Mem::frame(batch.rows), rcx);
-        self.write_masks(batch.masks);
+        self.write_masks(&batch.masks);
         self.asm.ri(Code::Shl_rm64_imm8, rcx, VECTOR_BITS);
         self.asm.store(Mem::frame(batch.bytes), rcx);
         self.no_other_rows(fold, across)?;
@@ -229,7 +229,7 @@ impl Writer<'_> {
             }
         }
         totals(self)?;
-        let tail = std::mem::replace(&mut self.masks, batch.masks);
+        let tail = std::mem::replace(&mut self.masks, batch.masks.clone());
         self.load_mask(batch.masks.points);
         self.segment(&fold.after, Mode::Rows)?;
         self.masks = tail;
@@ -291,7 +291,7 @@ impl Writer<'_> {
         let mut registers = batch.held.iter().copied();
         let mut held = Vec::new();
         for (n, row) in (0..).zip(self.rows).filter(alike) {
-            let vectors = (0..used).flat_map(|group| (0..row.vectors()).map(move |half| (group, half)));
+            let vectors = (0..used).flat_map(|group| (0..row.parts).map(move |half| (group, half)));
             for (group, half) in vectors {
                 let Some(register) = registers.next() else { break };
                 let last = masked && group + 1 == used;

@@ -101,7 +101,7 @@ impl Writer<'_> {
         self.asm.rr(test, guard.1, guard.1);
         self.asm.jump(Code::Jne_rel32_64, enter);
         self.asm.bind(resume);
-        self.doubled = false;
+        self.multiple = None;
         let number = self.marks.last().map_or(u32::MAX, |(_, number)| *number);
         let (call, mode) = (call.clone(), file.mode);
         self.used(file, &uses);

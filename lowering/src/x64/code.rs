@@ -7,6 +7,7 @@ use super::call::Cold;
 use super::copies::Copies;
 use super::fold::Folding;
 use super::frame::Frame;
+use super::interleaved::{Guard, has_vectors};
 use super::listing::Listing;
 use super::machine::Segment;
 use super::memory::CodeMemory;
@@ -19,7 +20,7 @@ use super::select::{Rows, Selector};
 use super::stages::Stages;
 use super::steps::Stepping;
 use super::{Level, together, unsupported};
-use crate::kernel::{CompiledKernel, Kernel, KernelArgs, KernelError, Packing, fence};
+use crate::kernel::{CompiledKernel, Interleaved, Kernel, KernelArgs, KernelError, Packing, fence};
 use std::sync::OnceLock;
 
 /// A compiled kernel.
@@ -38,15 +39,37 @@ pub struct Code {
     marks: Vec<(u64, u32)>,
     kernel: Kernel,
     listing: OnceLock<String>,
+    /// The version for calls that this one is not for.
+    _otherwise: Option<Box<Code>>,
 }
 
 impl Code {
-    /// Compiles a kernel.
+    /// Compiles a kernel; if buffers may be interleaved, in a version for that as well.
     pub fn new(level: Level, kernel: &Kernel) -> Result<Code, KernelError> {
+        let code = Code::version(level, kernel, &[], None)?;
+        let mut interleaved = kernel.interleaved_reads();
+        interleaved.retain(|group| has_vectors(&code.schedule, group));
+        if interleaved.is_empty() {
+            return Ok(code);
+        }
+        match Code::version(level, kernel, &interleaved, Some(code.address().addr() as u64)) {
+            Ok(version) => Ok(Code { _otherwise: Some(Box::new(code)), ..version }),
+            Err(_) => Ok(code),
+        }
+    }
+
+    /// Compiles a version of a kernel for interleaved buffers, with the address of the version for all calls.
+    fn version(
+        level: Level,
+        kernel: &Kernel,
+        interleaved: &[&Interleaved],
+        otherwise: Option<u64>,
+    ) -> Result<Code, KernelError> {
         let live = live(kernel);
         let sums = if level.is_evex() { ByteSums::of(kernel, &live) } else { ByteSums::default() };
-        let (stages, rows) = (Stages::new(kernel, &live, level), Rows::new(kernel, &live));
+        let stages = Stages::new(kernel, &live, level, interleaved);
         let mut schedule = Schedule::new(kernel, &live, (&sums, &stages), level);
+        let rows = Rows::new(kernel, &live, interleaved);
         let mut frame = Frame::default();
         let mut selector = Selector::new(kernel, (&live, &sums), (&rows, &stages), schedule, &mut frame);
         let segments = selector.segments()?;
@@ -76,7 +99,7 @@ impl Code {
             folding.map(|(fold, of)| Folding::new((kernel, fold), of, (&rows.list, schedule, registers), &mut frame));
         let stepping = stepped.map(|of| Stepping::new(of, (schedule, registers), &mut frame));
         schedule.groups = stepping.as_ref().map_or(schedule.groups, Stepping::groups);
-        let masks = places.tail;
+        let masks = places.tail.clone();
         let mut writer = Writer {
             asm,
             frame,
@@ -88,12 +111,13 @@ impl Code {
             masked_group: 0,
             held: Vec::new(),
             masks,
-            doubled: false,
+            multiple: None,
             marks: Vec::new(),
             cold: Cold::default(),
             copies,
         };
-        let entry = writer.kernel(kernel, &levels, (folding.as_ref(), stepping.as_ref()))? as usize;
+        let guard = otherwise.map(|otherwise| Guard { groups: interleaved, otherwise });
+        let entry = writer.kernel(kernel, &levels, (folding.as_ref(), stepping.as_ref()), guard.as_ref())? as usize;
         let marks = writer.marks;
         bytes.extend(writer.asm.finish()?);
         let memory = CodeMemory::new(&bytes).map_err(|why| unsupported(format!("no memory for code: {why}")))?;
@@ -113,6 +137,7 @@ impl Code {
             marks,
             kernel: kernel.clone(),
             listing,
+            _otherwise: None,
         })
     }
 

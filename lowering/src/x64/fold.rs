@@ -125,7 +125,7 @@ impl Folding {
         };
         let spots = (0..sets).map(|_| accumulators.iter().map(&mut spot).collect()).collect();
         let batch = several.map(|several| {
-            let mut batch = Batch::new(several, &items, next[0] as usize, reserved, frame);
+            let mut batch = Batch::new((several, rows), &items, next[0] as usize, reserved, frame);
             batch.packing = match batch.beside {
                 // Rows that can be joined across are faster without packing.
                 Some(_) if batch.is_joined() => None,

@@ -43,7 +43,7 @@ pub fn packing(kernel: &Kernel, rows: &[Row], items: &Segment, (lanes, sets): (u
         Inst::First { .. } | Inst::Call(_) | Inst::SumBytes { .. } | Inst::Store { .. } => false,
     };
     let moving = || rows.iter().filter(|row| row.moves);
-    let simple = moving().all(|row| !row.pairs && !row.stored && row.size >= 4);
+    let simple = moving().all(|row| row.parts == 1 && !row.stored && row.size >= 4);
     let fits = simple && moving().any(|row| row.crosses) && sets >= SETS && lanes <= PITCH;
     let packing = Packing { pitch: PITCH as u64, points: MOST_POINTS as u64, rows: lanes as u64, row_nanos: None };
     (fits && items.insts.iter().all(|(inst, _)| alike(inst))).then_some(packing)
@@ -59,7 +59,7 @@ pub fn packing_of_any(accumulators: usize, lanes: usize) -> Packing {
 /// True if lanes can be rows, with a loop over their points.
 pub fn may_lie_beside(rows: &[Row], accumulators: &[Accumulator]) -> bool {
     let mut moving = rows.iter().filter(|row| row.moves);
-    moving.clone().all(|row| !row.pairs && !row.stored)
+    moving.clone().all(|row| row.parts == 1 && !row.stored)
         && moving.any(|row| row.crosses)
         && accumulators.iter().all(|accumulator| !accumulator.sums_bytes)
 }
@@ -118,7 +118,7 @@ impl Writer<'_> {
         mut totals: impl FnMut(&mut Self) -> Result<(), KernelError>,
     ) -> Result<(), KernelError> {
         self.asm.store(Mem::frame(batch.rows), REMAINING);
-        self.write_masks(batch.masks);
+        self.write_masks(&batch.masks);
         self.batches(kernel, (fold, batch), level, |w| {
             totals(w)?;
             for (accumulator, &spot) in fold.accumulators.iter().zip(fold.spots_of(0)) {

@@ -1,8 +1,8 @@
 //! Tail masks: the masks for the last points of a row, which are at most one group. They are mask bits with
 //! AVX-512 and flags in lanes with AVX2.
 //!
-//! Pairs of floats of a group are two vectors in memory: `n` remaining points are `2 * n` floats, of which
-//! those that do not fit into the first vector are in the second one.
+//! Elements of several parts are as many vectors in memory: `n` remaining points that are pairs of floats are
+//! `2 * n` floats, of which those that do not fit into the first vector are in the second one.
 
 use super::allocate::Writer;
 use super::asm::{Mem, Operand};
@@ -13,21 +13,48 @@ use super::pool::Pool;
 use super::row_loop::REMAINING;
 use super::rows::{TAIL, tail};
 use super::select::Row;
+use crate::kernel::MOST_PARTS;
 use iced_x86::{Code, Register};
+use smallvec::SmallVec;
 
 /// The frame offsets of the tail masks, with AVX-512.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Masks {
     /// One bit for each point.
     pub points: u32,
-    /// One bit for each float of either half of pairs.
-    pub halves: [u32; 2],
+    /// The masks of rows whose elements have several parts.
+    parts: SmallVec<[PartMasks; 1]>,
+}
+
+/// The masks of the vectors of a row in memory: one bit for each part of an element.
+#[derive(Clone, Copy)]
+struct PartMasks {
+    parts: usize,
+    /// The parts of the last element that are masked, too, as they may not exist.
+    missing: usize,
+    /// The frame offsets of the masks, one for each vector.
+    vectors: [u32; MOST_PARTS],
 }
 
 impl Masks {
-    /// Allocates the masks.
-    pub fn new(frame: &mut Frame) -> Masks {
-        Masks { points: frame.place(8), halves: [(); 2].map(|()| frame.place(8)) }
+    /// Allocates the masks for these rows.
+    pub fn new(rows: &[Row], frame: &mut Frame) -> Masks {
+        let (points, mut parts) = (frame.place(8), SmallVec::<[PartMasks; 1]>::new());
+        for row in rows.iter().filter(|row| row.parts > 1) {
+            let (count, missing) = (row.parts, row.missing());
+            if !parts.iter().any(|known| (known.parts, known.missing) == (count, missing)) {
+                let mut vectors = [0; MOST_PARTS];
+                vectors[..count].iter_mut().for_each(|at| *at = frame.place(8));
+                parts.push(PartMasks { parts: count, missing, vectors });
+            }
+        }
+        Masks { points, parts }
+    }
+
+    /// The mask of a vector of a row; none if elements have one part.
+    pub fn of_vector(&self, row: &Row, vector: usize) -> Option<u32> {
+        let own = self.parts.iter().find(|own| (own.parts, own.missing) == (row.parts, row.missing()))?;
+        own.vectors.get(vector).copied()
     }
 }
 
@@ -50,8 +77,8 @@ impl Flags {
         let mut all = Vec::new();
         for lane in [4, 8] {
             let moving = || rows.iter().filter(|row| row.moves && row.lane() == lane);
-            let points = moving().any(|row| !row.pairs) || between.contains(&lane);
-            let pairs = moving().any(|row| row.pairs);
+            let points = moving().any(|row| row.parts == 1) || between.contains(&lane);
+            let pairs = moving().any(|row| row.parts > 1);
             let wanted = [(None, points), (Some(0), pairs), (Some(1), pairs)];
             for (half, _) in wanted.into_iter().filter(|(_, wanted)| *wanted) {
                 let numbers =
@@ -69,7 +96,7 @@ impl Writer<'_> {
     pub(super) fn mask(&mut self) {
         self.asm.store(Mem::frame(self.places.remaining), REMAINING);
         if self.evex() {
-            self.write_masks(self.places.tail);
+            self.write_masks(&self.places.tail.clone());
             self.asm.rr(Code::VEX_Kmovq_kr_r64, TAIL, Register::RAX);
         } else {
             self.write_flags();
@@ -77,19 +104,26 @@ impl Writer<'_> {
     }
 
     /// Stores the masks of `REMAINING` points, with AVX-512. Leaves the mask of points in RAX.
-    pub(super) fn write_masks(&mut self, masks: Masks) {
+    pub(super) fn write_masks(&mut self, masks: &Masks) {
         let (rax, rcx) = (Register::RAX, REMAINING);
         let all = |w: &mut Self| {
             w.asm.constant(rax, u64::MAX);
             w.asm.rrr(Code::VEX_Bzhi_r64_rm64_r64, rax, rax, rcx);
         };
-        if self.rows.iter().any(|row| row.pairs) {
-            self.asm.rr(Code::Add_r64_rm64, rcx, rcx);
-            all(self);
-            self.asm.store(Mem::frame(masks.halves[0]), rax);
-            self.asm.ri(Code::Shr_rm64_imm8, rax, self.schedule.lanes as i32);
-            self.asm.store(Mem::frame(masks.halves[1]), rax);
-            self.asm.ri(Code::Shr_rm64_imm8, rcx, 1);
+        for PartMasks { parts, missing, vectors } in &masks.parts {
+            self.asm.store(Mem::frame(masks.points), rcx);
+            self.asm.rri(Code::Imul_r64_rm64_imm8, rcx, rcx, *parts as i32);
+            self.asm.ri(Code::Sub_rm64_imm8, rcx, *missing as i32);
+            for &vector in &vectors[..*parts] {
+                all(self);
+                self.asm.store(Mem::frame(vector), rax);
+                let some = self.asm.label();
+                self.asm.ri(Code::Sub_rm64_imm8, rcx, self.schedule.lanes as i32);
+                self.asm.jump(Code::Jae_rel32_64, some);
+                self.asm.rr(Code::Xor_r32_rm32, Register::ECX, Register::ECX);
+                self.asm.bind(some);
+            }
+            self.asm.load(rcx, Mem::frame(masks.points));
         }
         all(self);
         self.asm.store(Mem::frame(masks.points), rax);

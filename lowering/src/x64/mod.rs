@@ -15,7 +15,9 @@
 //!    interleaved (`together`), then the remaining points under masks. `pieces` decides how many
 //!    points are computed at once, and `ahead` adds software prefetching. Rows whose elements are not
 //!    adjacent are copied to the frame in pieces and back, so that groups access contiguous elements only.
-//!    Complex elements are pairs of floats in memory, and two vectors in registers (`select/pairs`).
+//!    Complex elements are pairs of floats in memory, and two vectors in registers (`select/pairs`). Those of
+//!    several buffers that take turns in memory are loaded in the same way, by a version of the kernel for
+//!    calls that have such buffers (`interleaved`). Short rows have a loop of their own (`short_rows`).
 //! 3. `allocate` writes a segment and allocates registers in the same pass, by the uses that `prepared`
 //!    collects.
 //!
@@ -41,6 +43,7 @@ mod depth_first;
 mod fold;
 mod frame;
 mod helpers;
+mod interleaved;
 mod lanes;
 mod level;
 mod listing;

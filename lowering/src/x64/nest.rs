@@ -5,6 +5,7 @@ use super::asm::{Label, Mem};
 use super::fold::Folding;
 use super::frame::Frame;
 use super::helpers::{MOST, STRIDE};
+use super::interleaved::Guard;
 use super::masks::{Flags, Masks};
 use super::pieces::Pieces;
 use super::pool::Pool;
@@ -84,7 +85,7 @@ impl Places {
         let vector = schedule.level.register_bytes();
         let elements = |frame: &mut Frame, bytes: usize| frame.place(bytes.max(64));
         // Kernels with steps compute the points one by one instead.
-        let is_copied = |row: &Row| row.moves && kernel.steps.is_none();
+        let is_copied = |row: &Row| row.moves && row.joined.is_none() && kernel.steps.is_none();
         let flags = match schedule.level.is_evex() {
             true => Vec::new(),
             false => Flags::new((rows, between), frame, pool),
@@ -112,7 +113,7 @@ impl Places {
             start: frame.place(8),
             count: frame.place(8),
             remaining: frame.place(8),
-            tail: Masks::new(frame),
+            tail: Masks::new(rows, frame),
             whole: frame.place(8),
             flags,
             small: frame.place(vector),
@@ -149,6 +150,7 @@ impl Writer<'_> {
         kernel: &Kernel,
         levels: &[Prepared],
         (folding, stepping): (Option<&Folding>, Option<&Stepping>),
+        guard: Option<&Guard<'_>>,
     ) -> Result<u64, KernelError> {
         // The size of the frame is known only after the body, so the entry is at the end.
         let (body, exit) = (self.asm.bound(), self.asm.label());
@@ -163,6 +165,9 @@ impl Writer<'_> {
         self.cold_calls()?;
         self.copy_routines();
         let entry = self.asm.here();
+        if let Some(guard) = guard {
+            self.guard(kernel, guard);
+        }
         self.entry(body)?;
         Ok(entry)
     }
@@ -249,6 +254,10 @@ impl Writer<'_> {
                 self.asm.constant(rax, 0);
             }
             self.asm.store(Mem::frame(self.places.steps[n]), rax);
+            if row.joined.is_some() {
+                self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(self.places.copied[n]), 0);
+                continue;
+            }
             let (adjacent, known) = (self.asm.label(), self.asm.label());
             self.asm.ri(Code::Cmp_rm64_imm8, rax, row.size as i32);
             self.asm.jump(Code::Je_rel32_64, adjacent);

@@ -99,7 +99,7 @@ mod tests {
     fn pieces(operands: usize, work: usize, streaming: bool) -> Pieces {
         let kernel = sum(operands, work, streaming);
         let live = vec![true; kernel.insts.len()];
-        let (stages, rows) = (Stages::new(&kernel, &live, Level::Avx512), Rows::new(&kernel, &live));
+        let (stages, rows) = (Stages::new(&kernel, &live, Level::Avx512, &[]), Rows::new(&kernel, &live, &[]));
         let schedule = Schedule::new(&kernel, &live, (&ByteSums::default(), &stages), Level::Avx512);
         let pieces = Pieces::new(&rows.list, &stages, schedule, 0);
         assert!(pieces.copied <= pieces.points, "values that cross stages fit calls that copy rows: {pieces:?}");

@@ -98,6 +98,10 @@ impl Writer<'_> {
     pub fn bases(&mut self) {
         for (n, row) in self.rows.iter().enumerate().filter(|(_, row)| row.moves) {
             self.piece_address(n);
+            if row.joined.is_some() {
+                self.asm.store(Mem::frame(self.places.base_words[n]), Register::RDX);
+                continue;
+            }
             let adjacent = self.asm.label();
             self.asm.mi(Code::Cmp_rm64_imm8, Mem::frame(self.places.copied[n]), 0);
             self.asm.jump(Code::Je_rel32_64, adjacent);
@@ -206,7 +210,12 @@ impl Writer<'_> {
         self.asm.rr(Code::Sub_r64_rm64, REMAINING, INDEX);
         self.asm.jump(Code::Je_rel32_64, done);
         self.asm.ri(Code::Cmp_rm64_imm32, REMAINING, self.schedule.points() as i32);
-        self.asm.jump(Code::Jae_rel32_64, rounds);
+        self.asm.jump(if self.ends_masked() { Code::Ja_rel32_64 } else { Code::Jae_rel32_64 }, rounds);
+    }
+
+    /// True if the last points of a row are always masked: parts of the last element may not exist.
+    fn ends_masked(&self) -> bool {
+        self.rows.iter().any(|row| row.missing() > 0)
     }
 
     /// Rounds of whole groups, as long as there are enough points.
@@ -214,7 +223,7 @@ impl Writer<'_> {
         let points = self.schedule.points() as i32;
         self.asm.ri(Code::Sub_rm64_imm32, LIMIT, points);
         let round = self.asm.bound();
-        self.doubled = false;
+        self.multiple = None;
         let at_once = inner.together.as_deref().unwrap_or(inner);
         for first in (0..self.schedule.groups).step_by(at_once.groups) {
             (first..first + at_once.groups).for_each(|group| asks.iter().for_each(|&ask| self.ask(ask, group)));
@@ -222,7 +231,7 @@ impl Writer<'_> {
         }
         self.asm.ri(Code::Add_rm64_imm32, INDEX, points);
         self.asm.rr(Code::Cmp_r64_rm64, INDEX, LIMIT);
-        self.asm.jump(Code::Jbe_rel32_64, round);
+        self.asm.jump(if self.ends_masked() { Code::Jb_rel32_64 } else { Code::Jbe_rel32_64 }, round);
         self.asm.ri(Code::Add_rm64_imm32, LIMIT, points);
         Ok(())
     }
@@ -234,7 +243,7 @@ impl Writer<'_> {
             && groups.segment.insts.len() <= MOST_TAIL
             && groups.groups * self.schedule.lanes <= 64
             && groups.most_live[1] + groups.groups <= MASKS + 1
-            && self.rows.iter().all(|row| !row.pairs)
+            && self.rows.iter().all(|row| row.parts == 1)
             && !groups.segment.insts.iter().any(calls)
     }
 
@@ -284,6 +293,7 @@ impl Writer<'_> {
         }
         let streamed = |row: &Row| row.stored && self.schedule.streams_size(row.lane());
         let rows = self.rows.iter().enumerate().filter(|(_, row)| row.moves && (self.evex() || row.size >= 4));
+        let rows = rows.filter(|(_, row)| row.joined.is_none());
         let best = rows.max_by_key(|(_, row)| (streamed(row), row.size, row.stored));
         best.map(|(number, _)| number)
     }

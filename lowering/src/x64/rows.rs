@@ -13,8 +13,8 @@ use iced_x86::{Code, Register};
 
 /// The index of the point in the piece of the row.
 pub const INDEX: Register = Register::RBX;
-/// Twice the index, where [`Writer::doubled`] is true.
-const DOUBLE: Register = Register::R11;
+/// A multiple of the index: the number in [`Writer::multiple`], if any.
+const MULTIPLE: Register = Register::R11;
 /// The greatest scale of an index in an address.
 pub const MOST_SCALE: usize = 8;
 /// The mask of the last points, with AVX-512.
@@ -26,7 +26,7 @@ pub fn tail(group: usize) -> Register {
     TAIL - group as u32
 }
 
-/// A row of the kernel or between stages, and the half of its elements if they are pairs.
+/// A row of the kernel or between stages, and the number of a vector if its elements have several parts.
 type Half = (u32, usize);
 
 /// The instruction that broadcasts an element of `size` bytes.
@@ -59,19 +59,27 @@ impl Writer<'_> {
         let index = match size {
             _ if self.at_bases && self.places.shifted.get(row as usize) == Some(&true) => Some((OFFSET, 1)),
             _ if !self.places.indexed => None,
-            0..=MOST_SCALE => Some((INDEX, size as u32)),
-            _ => Some((self.double_index(), MOST_SCALE as u32)),
+            1 | 2 | 4 | 8 => Some((INDEX, size as u32)),
+            _ => {
+                let scale = (1 << size.trailing_zeros()).min(MOST_SCALE);
+                Some((self.multiple_of_index(size / scale), scale as u32))
+            }
         };
         Mem { base, index, offset, repeated: false }
     }
 
-    /// The register with twice the index.
-    fn double_index(&mut self) -> Register {
-        if !std::mem::replace(&mut self.doubled, true) {
-            let twice = Mem { index: Some((INDEX, 1)), ..Mem::at(INDEX, 0) };
-            self.asm.rm(Code::Lea_r64_m, DOUBLE, twice);
+    /// The register with this many times the index.
+    fn multiple_of_index(&mut self, times: usize) -> Register {
+        if self.multiple.replace(times) != Some(times) {
+            match times {
+                2 => {
+                    let twice = Mem { index: Some((INDEX, 1)), ..Mem::at(INDEX, 0) };
+                    self.asm.rm(Code::Lea_r64_m, MULTIPLE, twice);
+                }
+                _ => self.asm.rri(Code::Imul_r64_rm64_imm8, MULTIPLE, INDEX, times as i32),
+            }
         }
-        DOUBLE
+        MULTIPLE
     }
 
     /// The register that holds a row's elements at a group's points, if any.
@@ -104,8 +112,8 @@ impl Writer<'_> {
         (lane, Width::of(lane * self.schedule.lanes))
     }
 
-    fn is_pairs(&self, row: u32) -> bool {
-        self.rows.get(row as usize).is_some_and(|row| row.pairs)
+    fn has_parts(&self, row: u32) -> bool {
+        self.rows.get(row as usize).is_some_and(|row| row.parts > 1)
     }
 
     /// A row's elements as the operand of an instruction.
@@ -261,12 +269,11 @@ impl Writer<'_> {
         }
     }
 
-    /// Runs an access under the mask of the last points, or of one half of their pairs, with AVX-512.
+    /// Runs an access under the mask of the last points, or of a vector of their parts, with AVX-512.
     fn under_mask(&mut self, (row, half): Half, access: impl FnOnce(&mut Self)) {
-        if !self.is_pairs(row) {
-            return access(self);
-        }
-        self.load_mask(self.masks.halves[half]);
+        let mask = self.rows.get(row as usize).and_then(|row| self.masks.of_vector(row, half));
+        let Some(mask) = mask else { return access(self) };
+        self.load_mask(mask);
         access(self);
         self.load_mask(self.masks.points);
     }
@@ -275,7 +282,7 @@ impl Writer<'_> {
     /// AVX2.
     fn tail_flags(&mut self, (row, half): Half, width: Width) -> Result<Register, KernelError> {
         let (lane, _) = self.row_lane(row);
-        let half = self.is_pairs(row).then_some(half);
+        let half = self.has_parts(row).then_some(half);
         let flags = self.places.flags.iter().find(|flags| flags.lane == lane && flags.half == half);
         let at = flags.ok_or_else(|| unsupported("a mask that was not made"))?.at;
         let mask = self.scratch(width);
@@ -295,7 +302,7 @@ impl Writer<'_> {
         self.move_element(size, element(source), element(target));
         self.asm.r(Code::Dec_rm64, count);
         self.asm.jump(Code::Jne_rel32_64, again);
-        self.doubled = false;
+        self.multiple = None;
     }
 
     /// Copies one element. Changes RAX and the scratch register.
@@ -327,7 +334,7 @@ impl Writer<'_> {
                 Mem::at(Register::RAX, 8 * i64::from(n))
             }
             Uniform::Element(row, part) => {
-                let is_second = self.is_pairs(row) && part == Part::Im;
+                let is_second = self.has_parts(row) && part == Part::Im;
                 let offset = if is_second { size as i64 } else { 0 };
                 let base = match self.places.bases[row as usize] {
                     Some(base) if self.at_bases => base,
@@ -384,7 +391,7 @@ impl Writer<'_> {
         }
         self.asm.constant(Register::RAX, call.helper as u64);
         self.asm.r(Code::Call_rm64, Register::RAX);
-        self.doubled = false;
+        self.multiple = None;
         if mode == Mode::Masked && self.evex() {
             self.load_mask(self.masks.points);
         }

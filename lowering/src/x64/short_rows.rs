@@ -102,7 +102,7 @@ impl Writer<'_> {
         self.asm.mi(Code::Cmp_rm64_imm8, whole, 0);
         self.asm.jump(Code::Je_rel32_64, last);
         let group = self.asm.bound();
-        self.doubled = false;
+        self.multiple = None;
         asks.iter().for_each(|&ask| self.ask(ask, 0));
         self.segment(points, Mode::Group(0))?;
         self.asm.ri(Code::Add_rm64_imm32, INDEX, self.schedule.lanes as i32);
@@ -112,7 +112,7 @@ impl Writer<'_> {
             self.load_mask(self.places.tail.points);
         }
         self.asm.bind(last);
-        self.doubled = false;
+        self.multiple = None;
         asks.iter().for_each(|&ask| self.ask(ask, 0));
         self.segment(points, Mode::Masked)?;
         Ok(())

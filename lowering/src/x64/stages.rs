@@ -10,7 +10,7 @@
 use super::cuts::{Cutting, Link, NOWHERE};
 use super::depth_first::reorder;
 use super::level::Level;
-use crate::kernel::{Binary, KInst, KOp, KValue, Kernel, Unary};
+use crate::kernel::{Binary, Interleaved, KInst, KOp, KValue, Kernel, Unary};
 use rewright_ir::DType;
 
 /// The cycles to store or load a value between stages.
@@ -94,8 +94,9 @@ fn is_store(kernel: &Kernel, number: usize) -> bool {
 }
 
 impl Stages {
-    /// The stages of a kernel. `live` says which instructions are live.
-    pub fn new(kernel: &Kernel, live: &[bool], level: Level) -> Stages {
+    /// The stages of a kernel. `live` says which instructions are live. Elements of interleaved buffers are
+    /// loaded once.
+    pub fn new(kernel: &Kernel, live: &[bool], level: Level, interleaved: &[&Interleaved]) -> Stages {
         let is_own = |n: usize| !kernel.is_of_fold(n) && !kernel.is_after_steps(n);
         let inner = |n: usize| kernel.level(&kernel.insts[n]) as usize == kernel.axes && is_own(n);
         let mut insts: Vec<usize> = (0..kernel.insts.len()).filter(|&n| live[n] && inner(n)).collect();
@@ -109,7 +110,7 @@ impl Stages {
             }
             return Stages { list: vec![insts], places, ..Stages::default() };
         }
-        let body = Body::new(kernel, insts, level);
+        let body = Body::new(kernel, insts, level, interleaved);
         let cutting = Cutting { level, links: &body.links, crossing: &body.crossing(), last: body.stores };
         let cuts = cutting.cuts(kernel.wishes.stages.map_or(usize::MAX, |most| most as usize));
         let mut stages = Stages { list: body.stages(&cuts), places, sizes: Vec::new(), work: body.work() };
@@ -170,10 +171,12 @@ struct Body<'k> {
     /// The place of the first store. It and the instructions after it stay together, because stores may
     /// alias other loads.
     stores: usize,
+    /// Buffers whose elements are permuted after they are loaded.
+    permuted: Vec<u32>,
 }
 
 impl<'k> Body<'k> {
-    fn new(kernel: &'k Kernel, mut insts: Vec<usize>, level: Level) -> Body<'k> {
+    fn new(kernel: &'k Kernel, mut insts: Vec<usize>, level: Level, interleaved: &[&Interleaved]) -> Body<'k> {
         let is_store = |n: &usize| is_store(kernel, *n);
         let loads_what_is_stored = |n: &usize| match kernel.insts[*n].op {
             KOp::Load(buffer, _) => kernel.buffers[buffer as usize].written,
@@ -209,7 +212,8 @@ impl<'k> Body<'k> {
             Link { latency, issue, multiplications, count, from, results, last_use: NOWHERE }
         };
         let links = insts.iter().map(link).collect();
-        let mut body = Body { kernel, insts, made_at, links, last_use: Vec::new(), stores };
+        let permuted = interleaved.iter().flat_map(|group| group.buffers()).map(|(_, buffer)| buffer).collect();
+        let mut body = Body { kernel, insts, made_at, links, last_use: Vec::new(), stores, permuted };
         body.last_use = body.last_uses();
         for (&made, &used) in body.made_at.iter().zip(&body.last_use).filter(|(made, used)| made < used) {
             body.links[made].last_use = used as u32;
@@ -217,12 +221,16 @@ impl<'k> Body<'k> {
         body
     }
 
-    /// True if a value that a later stage uses is kept in a row. Loads are repeated, and some values are
-    /// rematerialized (`with_again`).
+    /// True if a value that a later stage uses is kept in a row. Loads are repeated, unless elements are
+    /// permuted, and some values are rematerialized (`with_again`).
     fn crosses(&self, value: KValue) -> bool {
         let at = self.made_at[value.0 as usize];
-        let inst = self.insts.get(at).map(|&n| &self.kernel.insts[n]);
-        inst.is_some_and(|inst| !matches!(inst.op, KOp::Const(_) | KOp::Load(..)) && !is_made_again(self.kernel, inst))
+        let Some(inst) = self.insts.get(at).map(|&n| &self.kernel.insts[n]) else { return false };
+        match inst.op {
+            KOp::Const(_) => false,
+            KOp::Load(buffer, _) => self.permuted.contains(&buffer),
+            _ => !is_made_again(self.kernel, inst),
+        }
     }
 
     /// Computes `last_use`, from the last instruction to the first.
@@ -359,7 +367,7 @@ mod tests {
         let stages = |links: usize| {
             let kernel = chain(links);
             let live = vec![true; kernel.insts.len()];
-            (Stages::new(&kernel, &live, Level::Avx512), kernel)
+            (Stages::new(&kernel, &live, Level::Avx512, &[]), kernel)
         };
         assert_eq!(stages(8).0.list.len(), 1);
         let (long, kernel) = stages(100);
@@ -391,7 +399,7 @@ mod tests {
         let kernel = k.finish();
         let live = vec![true; kernel.insts.len()];
         for level in [Level::Avx2, Level::Avx512] {
-            let stages = Stages::new(&kernel, &live, level);
+            let stages = Stages::new(&kernel, &live, level, &[]);
             let has_place = |v: KValue| stages.places[v.0 as usize].is_some();
             assert!(stages.list.len() > 2 && has_place(early), "{stages:?}");
             assert!([less, equal, either].iter().all(|&v| !has_place(v)), "{stages:?}");
@@ -415,7 +423,7 @@ mod tests {
         k.store(out, Part::Re, both);
         let kernel = k.finish();
         let live = vec![true; kernel.insts.len()];
-        let stages = Stages::new(&kernel, &live, Level::Avx512);
+        let stages = Stages::new(&kernel, &live, Level::Avx512, &[]);
         let crossing = (0..).map(KValue).zip(&stages.places).filter(|(_, place)| place.is_some());
         assert!(stages.list.len() > 2 && crossing.clone().count() == stages.list.len(), "{stages:?}");
         assert!(crossing.clone().any(|(v, _)| v == early) && crossing.clone().all(|(v, _)| v != bits));

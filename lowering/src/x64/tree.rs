@@ -493,7 +493,7 @@ impl Writer<'_> {
     /// Rounds of all lanes, while the index is not above the limit.
     fn leaf_rounds(&mut self, fold: &Folding, leaves: Leaves, prefetches: bool) -> Result<(), KernelError> {
         let round = self.asm.bound();
-        self.doubled = false;
+        self.multiple = None;
         self.round(fold, leaves.groups, |w, group| {
             for row in (0..w.rows.len() as u32).filter(|&row| prefetches && w.rows[row as usize].moves) {
                 // Backwards, it prefetches the same elements of the preceding leaf.

@@ -6,6 +6,7 @@
 mod arena;
 mod case;
 mod copies;
+mod interleaved;
 mod ops;
 mod pairs;
 mod random;

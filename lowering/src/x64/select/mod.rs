@@ -34,7 +34,7 @@ use super::stages::Stages;
 use super::unsupported;
 use crate::kernel::{KInst, KOp, KValue, Kernel, KernelError, Part};
 use forms::Forms;
-use pairs::Pair;
+use pairs::Loaded;
 use rewright_ir::DType;
 pub use row::{Row, Rows};
 use rustc_hash::FxHashMap;
@@ -102,8 +102,8 @@ pub struct Selector<'a> {
     of_indices: FxHashMap<(V, usize, Option<u8>), V>,
     /// Loads whose values are not used yet.
     waiting: Vec<KValue>,
-    /// The loaded pairs, by row.
-    pairs: FxHashMap<u32, Pair>,
+    /// The loaded elements of several parts, by row.
+    loads: FxHashMap<u32, Loaded>,
     /// A part of a complex element, by row and value, that waits to be stored with the other part.
     unpaired: Option<(u32, Part, KValue)>,
 }
@@ -166,7 +166,7 @@ impl<'a> Selector<'a> {
             lifted: FxHashMap::default(),
             of_indices: FxHashMap::default(),
             waiting: Vec::new(),
-            pairs: FxHashMap::default(),
+            loads: FxHashMap::default(),
             unpaired: None,
         }
     }
@@ -213,7 +213,7 @@ impl<'a> Selector<'a> {
         self.lifted.clear();
         self.of_indices.clear();
         self.waiting.clear();
-        self.pairs.clear();
+        self.loads.clear();
     }
 
     fn insts(&mut self, numbers: impl IntoIterator<Item = usize>) -> Result<(), KernelError> {
@@ -266,7 +266,10 @@ impl<'a> Selector<'a> {
             KOp::Param(n) => self.uniform(Uniform::Param(*n), to)?,
             KOp::Index(axis) => self.index(*axis)?,
             KOp::Load(buffer, part) => {
-                let row = self.rows.of(*buffer, *part)?;
+                let (row, number) = self.rows.place(*buffer, *part)?;
+                if self.row_between(inst.first).is_some() {
+                    return Ok(Some(Val::Lanes(self.part(row, number))));
+                }
                 if self.is_inner() {
                     self.waiting.push(inst.first);
                     return Ok(None);
@@ -375,12 +378,12 @@ impl<'a> Selector<'a> {
                     Val::Always(known) => Val::Always(known),
                 }
             }
-            (Some(KOp::Load(buffer, part)), None) if self.is_inner() => {
-                let row = self.rows.of(*buffer, *part)?;
+            (Some(KOp::Load(buffer, part)), None) if self.is_inner() && self.row_between(value).is_none() => {
+                let (row, number) = self.rows.place(*buffer, *part)?;
                 if !self.varies(*buffer) {
                     self.uniform(Uniform::Element(row, *part), dtype)?
-                } else if self.rows.list[row as usize].pairs {
-                    Val::Lanes(self.part(row, *part))
+                } else if self.rows.list[row as usize].parts > 1 {
+                    Val::Lanes(self.part(row, number))
                 } else {
                     let dst = self.fresh(dtype.size());
                     self.emit(Inst::Load { row, half: 0, dst });
@@ -423,7 +426,7 @@ impl<'a> Selector<'a> {
         match self.made_by(value) {
             Some(KOp::Load(buffer, part)) if !self.kernel.dtype(value).is_bool() && self.varies(*buffer) => {
                 let row = self.rows.of(*buffer, *part)?;
-                Ok(Some(row).filter(|&row| !self.rows.list[row as usize].pairs))
+                Ok(Some(row).filter(|&row| self.rows.list[row as usize].parts == 1))
             }
             _ => Ok(None),
         }
@@ -495,14 +498,14 @@ impl<'a> Selector<'a> {
             self.val(waiting)?;
         }
         let row = self.rows.of(buffer, part)?;
-        if self.rows.list[row as usize].pairs {
+        if self.rows.list[row as usize].parts > 1 {
             return self.store_part(row, part, value);
         }
         let src = match self.val(value)? {
             Val::Lanes(v) => v,
             _ => self.bool_to(DType::U8, value)?,
         };
-        self.pairs.clear();
+        self.loads.clear();
         self.emit(Inst::Store { row, half: 0, src });
         Ok(())
     }

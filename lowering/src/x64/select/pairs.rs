@@ -1,18 +1,29 @@
-//! Complex elements: pairs of floats that are adjacent in memory, and that registers hold deinterleaved, the
-//! real parts in one vector and the imaginary parts in another. The pairs of a group fill two vectors in
-//! memory, the halves. Shuffles deinterleave halves to parts after loads, and interleave parts to halves
-//! before stores.
+//! Elements of several parts, which are adjacent in memory, and which registers hold deinterleaved, each part
+//! in a vector of its own: complex numbers, which are pairs of floats, and interleaved buffers. The elements
+//! of a group fill as many vectors in memory as they have parts. Shuffles deinterleave vectors to parts after
+//! loads, and interleave the parts of complex numbers before stores.
 
 use super::{Selector, Val};
 use crate::kernel::{KOp, KValue, Kernel, KernelError, Part};
 use crate::x64::codes::{self, Form};
 use crate::x64::machine::{Inst, Op, Over, V, Width};
+use smallvec::{SmallVec, smallvec};
 
-/// Loaded pairs.
-pub struct Pair {
-    halves: [V; 2],
+/// Loaded elements of several parts.
+pub struct Loaded {
+    /// The vectors in memory.
+    vectors: SmallVec<[V; 2]>,
     /// The parts that are deinterleaved already.
-    parts: [Option<V>; 2],
+    parts: SmallVec<[Option<V>; 2]>,
+    /// The lanes of even or odd numbers of two vectors, which several parts may be made of.
+    halves: SmallVec<[Half; 4]>,
+}
+
+/// The lanes of even or odd numbers of two vectors.
+struct Half {
+    of: [V; 2],
+    parity: usize,
+    lanes: V,
 }
 
 /// Whether the elements of each buffer are read and written as pairs. This holds for complex buffers, unless
@@ -47,39 +58,94 @@ fn number(part: Part) -> usize {
 }
 
 impl Selector<'_> {
-    /// A part of the row's pairs at the points of the group. If the other part waits to be loaded, it is
+    /// A part of the row's elements at the points of the group. Other parts that wait to be loaded are
     /// deinterleaved as well.
-    pub(super) fn part(&mut self, row: u32, part: Part) -> V {
-        let size = self.rows.list[row as usize].lane();
-        if !self.pairs.contains_key(&row) {
-            let halves = [0, 1].map(|half| {
+    pub(super) fn part(&mut self, row: u32, part: usize) -> V {
+        let (size, count) = (self.rows.list[row as usize].lane(), self.rows.list[row as usize].parts);
+        if !self.loads.contains_key(&row) {
+            let load = |half: usize| {
                 let dst = self.fresh(size);
                 self.emit(Inst::Load { row, half, dst });
                 dst
-            });
-            self.pairs.insert(row, Pair { halves, parts: [None; 2] });
+            };
+            let vectors = (0..count).map(load).collect();
+            let (parts, halves) = (SmallVec::from_elem(None, count), SmallVec::new());
+            self.loads.insert(row, Loaded { vectors, parts, halves });
         }
-        let v = self.split(row, number(part), size);
-        let other = 1 - number(part);
-        let buffer = self.rows.list[row as usize].buffer;
-        let is_other = |op: &KOp| matches!(op, KOp::Load(of, part) if *of == buffer && number(*part) == other);
-        let waits = |value: &&KValue| self.vals.get(**value).is_none() && self.made_by(**value).is_some_and(is_other);
-        if let Some(&value) = self.waiting.iter().find(waits) {
-            let form = Val::Lanes(self.split(row, other, size));
-            self.vals.set(value, form);
+        let number_of = |value: KValue| match self.made_by(value) {
+            Some(KOp::Load(buffer, part)) => self.rows.place(*buffer, *part).ok().filter(|(of, _)| *of == row),
+            _ => None,
+        };
+        let waits = |&value: &KValue| Some((value, number_of(value)?.1));
+        let waiting: SmallVec<[(KValue, usize); 4]> =
+            self.waiting.iter().filter(|value| self.vals.get(**value).is_none()).filter_map(waits).collect();
+        let mut wanted: SmallVec<[usize; 4]> = smallvec![part];
+        wanted.extend(waiting.iter().map(|(_, number)| *number).filter(|number| *number != part));
+        let parts = &self.loads[&row].parts;
+        wanted.retain(|number| parts[*number].is_none());
+        self.split(row, &wanted, size);
+        let parts = &self.loads[&row].parts;
+        let all: SmallVec<[(KValue, Option<V>); 4]> =
+            waiting.iter().map(|&(value, number)| (value, parts[number])).collect();
+        let own = parts[part].expect("the part was wanted");
+        for (value, v) in all {
+            if let Some(v) = v {
+                self.vals.set(value, Val::Lanes(v));
+            }
         }
-        v
+        own
     }
 
-    /// Deinterleaves a part of loaded pairs.
-    fn split(&mut self, row: u32, part: usize, size: usize) -> V {
-        let Pair { halves, parts } = self.pairs[&row];
-        if let Some(known) = parts[part] {
-            return known;
+    /// Deinterleaves parts of loaded elements.
+    fn split(&mut self, row: u32, wanted: &[usize], size: usize) {
+        let vectors = self.loads[&row].vectors.clone();
+        for &part in wanted {
+            let v = match self.schedule.lanes {
+                1 => vectors[part],
+                _ if self.evex() => self.deinterleaved(row, size, vectors.clone(), part),
+                _ => self.part_of_pair(size, [vectors[0], vectors[1]], part),
+            };
+            if let Some(loaded) = self.loads.get_mut(&row) {
+                loaded.parts[part] = Some(v);
+            }
         }
-        let v = match (self.schedule.lanes, self.width(size)) {
-            (1, _) => halves[part],
-            _ if self.evex() => self.picked(size, halves, |lane| 2 * lane + part),
+    }
+
+    /// A part of as many parts as there are vectors, with AVX-512. Parts of even numbers, and those of odd
+    /// ones, are half as many vectors.
+    fn deinterleaved(&mut self, row: u32, size: usize, mut vectors: SmallVec<[V; 2]>, mut part: usize) -> V {
+        let lanes = self.schedule.lanes;
+        while vectors.len().is_multiple_of(2) {
+            let halves = vectors.chunks_exact(2).map(|pair| self.half(row, size, [pair[0], pair[1]], part % 2));
+            (vectors, part) = (halves.collect(), part / 2);
+        }
+        // The others are joined one by one: lanes before those of a vector are found already.
+        let count = vectors.len();
+        let Some(&second) = vectors.get(1) else { return vectors[0] };
+        let place = |lane: usize| count * lane + part;
+        let start = self.picked(size, [vectors[0], second], |lane| place(lane).min(2 * lanes - 1));
+        (2..count).fold(start, |v, at| {
+            let own = |lane: usize| place(lane).checked_sub(at * lanes).filter(|own| *own < lanes);
+            self.picked(size, [v, vectors[at]], |lane| own(lane).map_or(lane, |own| lanes + own))
+        })
+    }
+
+    /// The lanes of even or odd numbers of two vectors.
+    fn half(&mut self, row: u32, size: usize, pair: [V; 2], parity: usize) -> V {
+        let is_same = |half: &&Half| half.of == pair && half.parity == parity;
+        if let Some(known) = self.loads.get(&row).and_then(|loaded| loaded.halves.iter().find(is_same)) {
+            return known.lanes;
+        }
+        let lanes = self.picked(size, pair, |lane| 2 * lane + parity);
+        if let Some(loaded) = self.loads.get_mut(&row) {
+            loaded.halves.push(Half { of: pair, parity, lanes });
+        }
+        lanes
+    }
+
+    /// Deinterleaves a part of pairs with AVX2.
+    fn part_of_pair(&mut self, size: usize, halves: [V; 2], part: usize) -> V {
+        match (self.schedule.lanes, self.width(size)) {
             (2, Width::X) if size == 4 => {
                 let both = self.op2(&codes::UNPACKLO_PS, size, halves[0], halves[1]);
                 if part == 0 { both } else { self.op_imm(&codes::SHIFT_BYTES, size, &[both], 8) }
@@ -94,11 +160,7 @@ impl Selector<'_> {
                 // Gathers the quarters that came from the same half into adjacent places.
                 if width == Width::X { within } else { self.op_imm(&codes::PERM_Q, size, &[within], 0b11_01_10_00) }
             }
-        };
-        if let Some(pair) = self.pairs.get_mut(&row) {
-            pair.parts[part] = Some(v);
         }
-        v
     }
 
     /// Stores a part of the row's pairs: waits until the other part is available, then stores both.
@@ -110,7 +172,7 @@ impl Selector<'_> {
         let (own, other_part) = (self.lanes(value)?, self.lanes(other_value)?);
         let parts = if number(other) == 0 { [other_part, own] } else { [own, other_part] };
         let halves = self.joined(parts, self.rows.list[row as usize].lane());
-        self.pairs.clear();
+        self.loads.clear();
         for (half, src) in halves.into_iter().enumerate() {
             self.emit(Inst::Store { row, half, src });
         }

@@ -1,20 +1,22 @@
 //! Rows: the streams of elements that a kernel reads and writes along its loops.
 
 use super::pairs;
-use crate::kernel::{KOp, Kernel, KernelError, Part};
+use crate::kernel::{Interleaved, KOp, Kernel, KernelError, Part};
 use crate::x64::unsupported;
 use rustc_hash::FxHashMap;
 
-/// The elements of a buffer that a kernel reads or writes. For complex buffers whose parts are not written
-/// together, a row is one part.
+/// The elements of a buffer that a kernel reads or writes, or those of interleaved buffers. For complex
+/// buffers whose parts are not written together, a row is one part.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     pub buffer: u32,
     pub part: Part,
-    /// Bytes of an element.
+    /// Bytes of an element, with all its parts.
     pub size: usize,
-    /// True for pairs of floats, which registers hold deinterleaved.
-    pub pairs: bool,
+    /// The number of parts of an element, which registers hold deinterleaved: two for pairs of floats.
+    pub parts: usize,
+    /// For interleaved buffers, the number of parts of the last element that may not exist.
+    pub joined: Option<usize>,
     pub loaded: bool,
     pub stored: bool,
     /// True if there is an element for each point of the innermost loop.
@@ -24,13 +26,13 @@ pub struct Row {
 }
 
 impl Row {
-    /// Bytes of a lane, which holds an element or one part of a pair.
+    /// Bytes of a lane, which holds an element or one part of it.
     pub fn lane(&self) -> usize {
-        if self.pairs { self.size / 2 } else { self.size }
+        self.size / self.parts
     }
-    /// The number of vectors for the elements of a group.
-    pub fn vectors(&self) -> usize {
-        1 + usize::from(self.pairs)
+    /// The number of parts of the last element that may not exist.
+    pub fn missing(&self) -> usize {
+        self.joined.unwrap_or(0)
     }
 }
 
@@ -38,14 +40,26 @@ impl Row {
 #[derive(Debug, Default)]
 pub struct Rows {
     pub list: Vec<Row>,
-    known: FxHashMap<(u32, Part), u32>,
+    /// The row of a part of a buffer, and the number of the part in the row.
+    known: FxHashMap<(u32, Part), (u32, usize)>,
 }
 
 impl Rows {
-    /// The rows of the live instructions.
-    pub fn new(kernel: &Kernel, live: &[bool]) -> Rows {
+    /// The rows of the live instructions. Those of interleaved buffers are joined.
+    pub fn new(kernel: &Kernel, live: &[bool], interleaved: &[&Interleaved]) -> Rows {
         let mut rows = Rows::default();
         let paired = pairs::paired(kernel);
+        for group in interleaved {
+            let numbers: Vec<(usize, u32)> = group.buffers().collect();
+            let (parts, buffer) = (group.parts.len(), numbers[0].1);
+            let own = &kernel.buffers[buffer as usize];
+            let crosses = kernel.axes.checked_sub(2).is_some_and(|level| own.varies[level]);
+            let (size, joined) = (own.dtype.size() * parts, Some(group.missing()));
+            let row = rows.list.len() as u32;
+            let (loaded, stored, moves) = (true, false, true);
+            rows.list.push(Row { buffer, part: Part::Re, size, parts, joined, loaded, stored, moves, crosses });
+            rows.known.extend(numbers.into_iter().map(|(part, number)| ((number, Part::Re), (row, part))));
+        }
         for (number, inst) in kernel.insts.iter().enumerate().filter(|(number, _)| live[*number]) {
             let (KOp::Load(buffer, part) | KOp::Store(buffer, part)) = inst.op else { continue };
             let b = &kernel.buffers[buffer as usize];
@@ -53,15 +67,16 @@ impl Rows {
             let pairs = paired[buffer as usize];
             // Both parts of pairs share one row, which is listed under the first part.
             let part = if pairs { Part::Re } else { part };
-            let n = *rows.known.entry((buffer, part)).or_insert_with(|| {
+            let (n, _) = *rows.known.entry((buffer, part)).or_insert_with(|| {
                 let moves = kernel.vector_axis().is_some_and(|axis| b.varies[axis]);
                 let size = if pairs { b.dtype.size() } else { b.dtype.real().size() };
                 let crosses = kernel.axes.checked_sub(2).is_some_and(|level| b.varies[level]);
-                list.push(Row { buffer, part, size, pairs, loaded: false, stored: false, moves, crosses });
-                list.len() as u32 - 1
+                let (parts, joined) = (1 + usize::from(pairs), None);
+                list.push(Row { buffer, part, size, parts, joined, loaded: false, stored: false, moves, crosses });
+                (list.len() as u32 - 1, 0)
             });
             if pairs {
-                rows.known.insert((buffer, Part::Im), n);
+                rows.known.insert((buffer, Part::Im), (n, 1));
             }
             let row = &mut rows.list[n as usize];
             // An element that is stored at all points but is only one element is a row with stride 0.
@@ -73,6 +88,10 @@ impl Rows {
     }
     /// The row of an access.
     pub(super) fn of(&self, buffer: u32, part: Part) -> Result<u32, KernelError> {
+        Ok(self.place(buffer, part)?.0)
+    }
+    /// The row of an access, and the number of the part in it.
+    pub(super) fn place(&self, buffer: u32, part: Part) -> Result<(u32, usize), KernelError> {
         self.known.get(&(buffer, part)).copied().ok_or_else(|| unsupported("an access without a row"))
     }
 }

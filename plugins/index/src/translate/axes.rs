@@ -14,12 +14,15 @@ use super::{Made, Translation, at};
 use crate::known::sub;
 use crate::nest::{Node, Role, Source, Term, Write as Place};
 use rewright::Loc;
-use rewright::expr::{AxisKind, FEW_POINTS, FEW_STREAMS};
+use rewright::expr::{AxisKind, FEW_POINTS, FEW_STREAMS, is_interleaved};
 
 /// The number of elements of a vector.
 const LANES: f64 = 8.0;
 /// The cost of reading elements that are apart, one by one.
 const SCATTERED: f64 = 8.0;
+/// The cost of reading one of a few elements that are adjacent, beside the same of the next points: they are
+/// permutations of whole vectors.
+const INTERLEAVED: f64 = 3.0;
 /// The cost of writing an element apart from the one before, and that of copying it from an array where it is
 /// adjacent.
 pub(super) const DISPERSED: f64 = 512.0;
@@ -287,8 +290,14 @@ impl Translation<'_, '_, '_> {
             reduced.iter().filter(|index| steps[**index] != Step::None).map(extent).product()
         };
         let moving = accesses.reads.iter().filter(|steps| steps[innermost] != Step::None);
+        let is_interleaved = |steps: &Steps| {
+            let is_next = |index: &&usize| steps[**index] == Step::One && is_interleaved(extent(index) as i64);
+            steps[innermost] == Step::Far && reduced.iter().any(|index| is_next(&index))
+        };
+        let copied_streams: f64 = moving.clone().filter(|steps| !is_interleaved(steps)).map(streams).sum();
         let all_streams: f64 = moving.map(streams).sum();
-        let is_unrolled = row.is_none() && points <= FEW_POINTS as f64 && all_streams <= FEW_STREAMS as f64;
+        let few = FEW_STREAMS as f64;
+        let is_unrolled = row.is_none() && points <= FEW_POINTS as f64 && (all_streams + copied_streams) / 2.0 <= few;
         let mut loads = 0.0;
         for steps in &accesses.reads {
             let shared = row.filter(|row| steps[*row] == Step::None && moves(steps)).map(|row| extent(&row));
@@ -304,7 +313,11 @@ impl Translation<'_, '_, '_> {
                     (1.0 + SCATTERED / times).min(SCATTERED)
                 }
                 // Points without a loop read each stream once.
-                (Step::Far, None) => SCATTERED * if is_unrolled { streams(steps) / points } else { 1.0 },
+                (Step::Far, None) if !is_unrolled => SCATTERED,
+                (Step::Far, None) => {
+                    let each = if is_interleaved(steps) { INTERLEAVED } else { SCATTERED };
+                    each * streams(steps) / points
+                }
             };
         }
         let steps = reduced.last().map_or(1.0, extent);
@@ -314,7 +327,7 @@ impl Translation<'_, '_, '_> {
             Some(row) => START / ROWS.min(extent(&row)) / steps,
             None if is_stepped => START / steps,
             // Each stream is copied.
-            None if is_column && is_unrolled => START * (1.0 + all_streams) / points,
+            None if is_column && is_unrolled => START * (1.0 + copied_streams) / points,
             None if is_column || !self.is_one_row(reduced, &accesses.reads) => START,
             None => HORIZONTAL,
         };
