@@ -1,8 +1,8 @@
 //! Elements at computed positions: loops have versions for arrays with adjacent elements and for strided ones.
 
 use crate::support::every::Every;
-use ndarray::{Array1, Array2, s};
-use rewright_ir::Datum;
+use ndarray::{Array1, Array2, Axis, Slice, s};
+use rewright_ir::{Array, DType, Datum, Scalar, with_array};
 use rewright_lowering::exec::Arg;
 
 fn numbers(datum: &Datum) -> Vec<f64> {
@@ -69,4 +69,55 @@ entry:
         })
         .collect();
     assert_eq!(in_layouts(scatter, &table, &positions, &weights), expected);
+}
+
+/// An array of a dtype whose elements along the last dim are this many apart in memory; backward if negative.
+fn rows(dtype: DType, [n, m]: [usize; 2], apart: isize) -> Array {
+    let wide = m * apart.unsigned_abs();
+    let element = |at: usize| Scalar::F64((at * 37 % 251) as f64).cast(dtype);
+    let mut array = Array::from_fn(dtype, &[n, wide], element).unwrap();
+    with_array!(&mut array, |a| a.slice_axis_inplace(Axis(1), Slice::new(0, None, apart)));
+    array
+}
+
+/// Rows that are copied as blocks, element by element where elements are apart, and not at all without any.
+#[test]
+fn rows_of_any_length_are_gathered_and_scattered() {
+    let positions = Array::from_fn(DType::I64, &[23], |at| Scalar::I64((at * 5 % 9) as i64)).unwrap();
+    let dtypes = [DType::Bool, DType::U8, DType::I16, DType::F32, DType::F64, DType::C64, DType::C128];
+    let lengths = (0..=9).chain([11, 12, 15, 16, 17, 31, 32, 33, 64, 130]);
+    for (dtype, m) in dtypes.into_iter().flat_map(|dtype| lengths.clone().map(move |m| (dtype, m))) {
+        let fill = match dtype {
+            DType::Bool => "false",
+            DType::U8 | DType::I16 => "0",
+            DType::C64 | DType::C128 => "(0.0, 0.0)",
+            _ => "0.0",
+        };
+        for extent in ["m".to_string(), m.to_string()] {
+            let gather = format!(
+                "func @f(%x: {dtype}[n, {extent}], %p: i64[k]) -> {dtype}[k, {extent}] {{
+entry:
+  %0 = arrayexpr [l: k, j: {extent}] (x = %x[gather_from_start(%p[l]), j]) {{
+    yield x
+  }} : {dtype}[k, {extent}]
+  ret %0
+}}"
+            );
+            let scatter = format!(
+                "func @f(%x: {dtype}[k, {extent}], %p: i64[k]) -> {dtype}[9, {extent}] {{
+entry:
+  %0 = arrayexpr [l: k, j: {extent}] (x = %x[l, j]) {{
+    yield x
+  }} into ([gather(%p[l]), j] fill {fill} last) : {dtype}[9, {extent}]
+  ret %0
+}}"
+            );
+            for (text, n) in [(gather, 9), (scatter, 23)] {
+                let every = Every::new(&text);
+                for apart in [1, 2, -1] {
+                    every.call(&[Arg::View(rows(dtype, [n, m], apart).view()), Arg::View(positions.view())]);
+                }
+            }
+        }
+    }
 }

@@ -55,7 +55,7 @@ fn the_interior_of_a_padded_read_has_no_condition() {
 
 #[test]
 fn a_triangle_is_a_kernel_for_each_row() {
-    let guarded = "arrayexpr [i: n, j: n] where j <= i (x = %x[i, j]) {\n    yield x\n  } into ([i, j] fill 0.0)";
+    let guarded = "arrayexpr [i: n, j: n] where j <= i (x = %x[i, j]) {\n    t0 = sqrt x\n    yield t0\n  } into ([i, j] fill 0.0)";
     let text = outlined(&of(guarded, "%x: f64[n, n]", "f64[n, n]"));
     assert_eq!((loops(&text), conditions(&text), kernels(&text)), (1, 0, 1), "{text}");
 }
@@ -85,13 +85,20 @@ fn a_convolution_with_few_weights_is_split_along_each_axis() {
 }
 
 #[test]
-fn gathered_and_scattered_rows_are_kernels() {
-    let gathered = "arrayexpr [i: n, j: m] (x = %x[gather(%p[i]), j]) {\n    yield x\n  }";
-    let scattered =
+fn gathered_and_scattered_rows_are_kernels_or_copies() {
+    let copied = "arrayexpr [i: n, j: m] (x = %x[gather(%p[i]), j]) {\n    yield x\n  }";
+    let computed = "arrayexpr [i: n, j: m] (x = %x[gather(%p[i]), j]) {\n    t0 = sqrt x\n    yield t0\n  }";
+    let last = "arrayexpr [i: n, j: m] (x = %x[i, j]) {\n    yield x\n  } into ([gather(%p[i]), j] fill 0.0 last)";
+    let sums =
         "arrayexpr [i: n, j: m] (x = %x[i, j]) {\n    yield x\n  } into ([gather(%p[i]), j] fill 0.0 combine sum)";
-    for (expr, result) in [(gathered, "f64[n, m]"), (scattered, "f64[7, m]")] {
+    for (expr, result, found) in [
+        (copied, "f64[n, m]", (2, 0)),
+        (computed, "f64[n, m]", (1, 1)),
+        (last, "f64[7, m]", (2, 0)),
+        (sums, "f64[7, m]", (1, 1)),
+    ] {
         let text = outlined(&of(expr, "%x: f64[n, m], %p: i64[n]", result));
-        assert_eq!((loops(&text), kernels(&text)), (1, 1), "{text}");
+        assert_eq!((loops(&text), kernels(&text)), found, "{text}");
     }
 }
 
@@ -280,7 +287,10 @@ fn results_that_are_not_read_are_streamed() {
     };
     let rows = text("arrayexpr [i: k, j: m] (x = %x[gather(%p[i]), j]) {\n    yield x\n  }", "f64[k, m]");
     assert_eq!(streaming(&rows, streams), (1, vec![true]));
-    assert_eq!(streaming(&rows, Variant::default()), (0, vec![false]));
+    // Rows that stay in the caches are copied without a kernel, and so are short ones.
+    assert_eq!(streaming(&rows, Variant::default()), (0, vec![]));
+    let short = rows.replace("m]", "100]").replace("j: m", "j: 100");
+    assert_eq!(streaming(&short, streams), (1, vec![]));
     // Elements that several points add to are read.
     let sums = text(
         "arrayexpr [i: k, j: m] (x = %x[i, j]) {\n    yield x\n  } into ([gather(%p[i]), j] fill 0.0 combine sum)",
@@ -330,18 +340,22 @@ fn few_streams_are_combined_without_a_loop() {
 
 #[test]
 fn loops_that_are_too_short_for_a_kernel_are_unrolled() {
-    let rows = |columns: usize| {
+    let rows = |columns: usize, value: &str| {
         let result = format!("f64[m, {columns}]");
         let (args, axes) = (format!("%x: f64[n, {columns}], %p: i64[m]"), format!("[i: m, c: {columns}]"));
-        let read = format!("arrayexpr (%p, %x) {axes} (x = #1[gather(#0[i]), c]) {{\n    yield x\n  }}");
+        let read = format!(
+            "arrayexpr (%p, %x) {axes} (x = #1[gather(#0[i]), c]) {{\n    t0 = sqrt x\n    yield {value}\n  }}"
+        );
         let program = of(&read, &args, &result).blocked(None).distributed();
         let text = program.outlined(&mut |_| Some(0)).unrolled().to_string();
         (loops(&text), kernels(&text))
     };
-    assert_eq!((rows(1), rows(8)), ((1, 0), (1, 0)));
+    assert_eq!((rows(1, "x"), rows(8, "t0")), ((1, 0), (1, 0)));
     // One loop for each point, or a kernel for each row.
-    assert_eq!(rows(9), (2, 0));
-    assert!(rows(12).1 > 0);
+    assert_eq!(rows(9, "t0"), (2, 0));
+    assert!(rows(12, "t0").1 > 0);
+    // Rows that are only copied stay loops, but for those of few elements.
+    assert_eq!((rows(4, "x"), rows(5, "x"), rows(12, "x")), ((1, 0), (2, 0), (2, 0)));
 }
 
 #[test]

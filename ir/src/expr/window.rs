@@ -5,6 +5,7 @@
 use super::{Affine, ArrayExpr, Axis, AxisKind, Body, BodyInst, BodyOp, BodyRef, Combine, Index, IndexExpr, Init};
 use super::{Monoid, Operand, Reduction};
 use crate::op::Traits;
+use smallvec::SmallVec;
 
 /// The most points of a reduction without loops.
 pub const FEW_POINTS: i64 = 64;
@@ -96,7 +97,15 @@ impl ArrayExpr {
         let is_interleaved = |operand: &Operand| {
             let is_next = |axis: u32| operand.index.last().is_some_and(|index| is_next(index, axis));
             let is_few = |own: &Axis| own.points().is_some_and(is_interleaved);
-            !operand.dtype.is_complex() && reduced().any(|(axis, own)| is_next(axis) && is_few(own))
+            let along = |index: &Index| index.expr.form().map_or(0, |form| form.coefficient(last));
+            // Adjacent points are few elements apart: in rows of them, or in one dim.
+            let is_near = match operand.index.iter().rev().map(along).collect::<SmallVec<[i64; 4]>>()[..] {
+                [0, 1, ref others @ ..] => others.iter().all(|step| *step == 0),
+                [step, ref others @ ..] => is_interleaved(step) && others.iter().all(|step| *step == 0),
+                [] => false,
+            };
+            let is_scalar = matches!(operand.dtype.size(), 4 | 8) && !operand.dtype.is_complex();
+            is_scalar && is_near && reduced().any(|(axis, own)| is_next(axis) && is_few(own))
         };
         let streams = |operand: &Operand| {
             let along = reduced().filter(|(axis, _)| operand.moves_along(*axis));

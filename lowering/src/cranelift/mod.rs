@@ -14,6 +14,7 @@ mod nest;
 mod parts;
 mod plan;
 mod program;
+mod row_copy;
 mod rows;
 mod runtime;
 mod scalar;

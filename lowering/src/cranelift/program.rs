@@ -30,6 +30,9 @@ struct Prefix {
     loops: SmallVec<[(KValue, PerDim); 3]>,
 }
 
+/// A prefix that ends with a loop, its address outside of the loop, and its step.
+type Stepped = (Prefix, Value, Value);
+
 /// The most bytes of local buffers on the stack: threads have small stacks, and programs may be called from
 /// any depth. More are in scratch memory.
 const MOST_ON_STACK: usize = 4 << 10;
@@ -71,7 +74,7 @@ pub struct ProgramEmitter<'a> {
     /// The number of each instruction that calls an op by its reference meaning.
     references: FxHashMap<KValue, usize>,
     /// The loops around the current statement.
-    loops: Vec<KValue>,
+    pub(super) loops: Vec<KValue>,
     /// For each loop, the prefixes that end with it, and whether only versions for adjacent elements use
     /// them.
     prefixes: FxHashMap<KValue, Vec<(Prefix, bool)>>,
@@ -327,7 +330,10 @@ impl<'a> ProgramEmitter<'a> {
                 let value = self.value(*value)?;
                 self.store(location, value)
             }
-            Stmt::For(nest) => self.versioned_loop(nest),
+            Stmt::For(nest) => match self.row_copy(nest)? {
+                true => Ok(()),
+                false => self.versioned_loop(nest),
+            },
             Stmt::Nest(nest) => self.kernel_call(nest),
             Stmt::If(branch) => self.conditional(branch),
             Stmt::Fail => {
@@ -372,6 +378,23 @@ impl<'a> ProgramEmitter<'a> {
 
     pub(super) fn for_loop(&mut self, nest: &For) -> Result<(), KernelError> {
         let (lo, hi) = (self.form(&nest.lo)?, self.least(&nest.hi)?);
+        let [mut prefixes, scaled] = self.own_prefixes(nest)?;
+        // Strength reduction: addresses of the innermost loop are values that the loop carries.
+        // With many addresses, those of one step share the product of the index and the step instead.
+        let is_carried = prefixes.len() <= MOST_CARRIED && !has_loop(&nest.body);
+        let carried = if is_carried { prefixes.len() } else { 0 };
+        prefixes.extend(scaled);
+        let mut rest = lo;
+        if !self.adjacent.is_empty() && count(&nest.body) <= MOST_UNROLLED {
+            rest = self.rounds(nest, (lo, hi), ITERATIONS, (&prefixes, carried))?;
+        }
+        self.rounds(nest, (rest, hi), 1, (&prefixes, carried))?;
+        Ok(())
+    }
+
+    /// The prefixes that end with a loop: those whose steps are values, and those with a constant scale times
+    /// the index.
+    fn own_prefixes(&mut self, nest: &For) -> Result<[Vec<Stepped>; 2], KernelError> {
         // Whether elements are at a constant scale times the index.
         let is_scaled =
             |this: &Self, buffer: u32, steps: &PerDim| this.adjacent.contains(&buffer) && is_zero(&without_last(steps));
@@ -390,16 +413,17 @@ impl<'a> ProgramEmitter<'a> {
             let list = if is_scaled(self, prefix.buffer, &coefficients) { &mut scaled } else { &mut prefixes };
             list.push((prefix, around, step));
         }
-        // Strength reduction: addresses of the innermost loop are values that the loop carries.
-        // With many addresses, those of one step share the product of the index and the step instead.
-        let is_carried = prefixes.len() <= MOST_CARRIED && !has_loop(&nest.body);
-        let carried = if is_carried { prefixes.len() } else { 0 };
-        prefixes.extend(scaled);
-        let mut rest = lo;
-        if !self.adjacent.is_empty() && count(&nest.body) <= MOST_UNROLLED {
-            rest = self.rounds(nest, (lo, hi), ITERATIONS, (&prefixes, carried))?;
+        Ok([prefixes, scaled])
+    }
+
+    /// Computes the addresses that end with a loop for its first iteration.
+    pub(super) fn at_first_iteration(&mut self, nest: &For, lo: Value) -> Result<(), KernelError> {
+        self.e.scalars[nest.index.0 as usize] = Some(lo);
+        for (prefix, around, step) in self.own_prefixes(nest)?.concat() {
+            let along = self.e.b.ins().imul(lo, step);
+            let address = self.e.offset(around, along);
+            self.addresses.insert(prefix, address);
         }
-        self.rounds(nest, (rest, hi), 1, (&prefixes, carried))?;
         Ok(())
     }
 
@@ -410,7 +434,7 @@ impl<'a> ProgramEmitter<'a> {
         nest: &For,
         (lo, hi): (Value, Value),
         iterations: i64,
-        (prefixes, carried): (&[(Prefix, Value, Value)], usize),
+        (prefixes, carried): (&[Stepped], usize),
     ) -> Result<Value, KernelError> {
         let last = if iterations == 1 { hi } else { self.e.b.ins().iadd_imm_s(hi, 1 - iterations) };
         let mut first: SmallVec<[Value; 8]> = SmallVec::from_slice(&[lo]);

@@ -8,7 +8,7 @@ use rewright_ir::DType;
 /// The fewest points of rows for which vectors of interleaved elements are worth a compilation.
 const FEWEST_POINTS: u64 = 4;
 
-/// The interleaved buffers of a call.
+/// The interleaved buffers of a call, if vectors of them can be loaded.
 pub(super) fn interleaved(kernel: &Kernel, bound: &Bound, pointers: &[*mut u8]) -> Vec<Interleaved> {
     let loops = bound.extents.len();
     if bound.extents.last().is_none_or(|&points| points < FEWEST_POINTS) {
@@ -22,5 +22,10 @@ pub(super) fn interleaved(kernel: &Kernel, bound: &Bound, pointers: &[*mut u8]) 
         (!buffer.written).then_some(PlacedBuffer { number, key, step: Some(step), offset: address as i64 / size })
     };
     let placed: Vec<_> = (0..).zip(&kernel.buffers).filter_map(placed).collect();
-    if placed.is_empty() { Vec::new() } else { Interleaved::find(&placed) }
+    let found = if placed.is_empty() { Vec::new() } else { Interleaved::find(&placed) };
+    if found.is_empty() {
+        return found;
+    }
+    let kernel = Kernel { interleaved: found, ..kernel.clone() };
+    kernel.interleaved_reads().into_iter().cloned().collect()
 }

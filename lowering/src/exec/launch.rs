@@ -7,7 +7,7 @@ use super::plan::{FuncPlan, Step, StepKind};
 use super::value::{Held, Shape, Strides, Target, row_major};
 use crate::bools::WORD;
 use crate::interp::Interp;
-use crate::kernel::{CodeGen, CompiledKernel, KInst, KOp, Kernel, Status};
+use crate::kernel::{CodeGen, CompiledKernel, Interleaved, KInst, KOp, Kernel, Status};
 use crate::lower::{Bound, Lowered, Order, Place, ResultShape, Space, Strided};
 use crate::schedule::{
     BlockKernels, Decision, FissionKernels, Halves, Kernels, LEAST_ITEMS, LEAST_POINTS, LEAST_ROWS, LEAST_TURNED,
@@ -27,8 +27,8 @@ pub struct Launch {
     generator: &'static dyn CodeGen,
     /// The compiled kernel.
     pub compiled: Arc<dyn CompiledKernel>,
-    /// The kernel with a version for interleaved buffers, compiled when a call has some.
-    interleaved: OnceLock<Option<Arc<dyn CompiledKernel>>>,
+    /// The kernel for the first interleaved buffers of a call.
+    interleaved: OnceLock<ForInterleaved>,
     /// The variant with streaming stores, compiled on demand; none if it is not possible.
     streaming: OnceLock<Option<Arc<dyn CompiledKernel>>>,
     /// The variant that hoists no loads out of the innermost loop, without and with streaming stores;
@@ -54,6 +54,13 @@ pub struct Launch {
     least_points: u64,
     /// The schedule of the latest call, if it is to be remembered.
     latest: Mutex<Option<Schedule>>,
+}
+
+/// A kernel with a version for interleaved buffers.
+struct ForInterleaved {
+    buffers: Vec<Interleaved>,
+    /// None if the code generator has none.
+    compiled: Option<Arc<dyn CompiledKernel>>,
 }
 
 /// The address of the first point's element, for each buffer.
@@ -167,6 +174,7 @@ impl Launch {
     fn streaming(&self) -> Option<&Arc<dyn CompiledKernel>> {
         let compile = || {
             let mut kernel = self.lowered.kernel.clone();
+            kernel.interleaved = self.interleaved.get().map_or_else(Vec::new, |version| version.buffers.clone());
             let written = |inst: &KInst| matches!(inst.op, KOp::Load(n, _) if kernel.buffers[n as usize].written);
             if kernel.insts.iter().any(written) {
                 return None;
@@ -308,12 +316,11 @@ impl Launch {
             pointers.push(start.wrapping_offset(offset));
         }
         if self.interleaved.get().is_none() {
-            let interleaved = interleaved(&self.lowered.kernel, &bound, &pointers);
-            if !interleaved.is_empty() {
-                let kernel = Kernel { interleaved, ..self.lowered.kernel.clone() };
-                let has_reads = !kernel.interleaved_reads().is_empty();
-                let compile = || if has_reads { compile(self.generator, &kernel).ok() } else { None };
-                self.interleaved.get_or_init(compile);
+            let buffers = interleaved(&self.lowered.kernel, &bound, &pointers);
+            if !buffers.is_empty() {
+                let kernel = Kernel { interleaved: buffers.clone(), ..self.lowered.kernel.clone() };
+                let compile = || compile(self.generator, &kernel).ok();
+                self.interleaved.get_or_init(|| ForInterleaved { buffers, compiled: compile() });
             }
         }
         Ok((bound, pointers))
@@ -321,7 +328,7 @@ impl Launch {
 
     /// The kernel, with a version for interleaved buffers if calls have some.
     fn compiled(&self) -> &Arc<dyn CompiledKernel> {
-        self.interleaved.get().and_then(Option::as_ref).unwrap_or(&self.compiled)
+        self.interleaved.get().and_then(|version| version.compiled.as_ref()).unwrap_or(&self.compiled)
     }
 
     /// Whether calls over this number of points run without a schedule.

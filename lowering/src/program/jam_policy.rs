@@ -7,9 +7,9 @@
 //! An innermost loop that carries a local float, as that over the points of a scan, is a chain of dependent
 //! instructions. Several iterations of the loop around it interleave such chains and hide their latency.
 //!
-//! A short innermost loop whose arrays begin at positions from other arrays, as in a gather of rows, is a
-//! kernel of its own for each iteration of the loop around it. A call takes as long as several points, so
-//! iterations share calls.
+//! A short innermost loop whose arrays begin at positions from other arrays, as in functions of gathered
+//! rows, is a kernel of its own for each iteration of the loop around it. A call takes as long as several
+//! points, so iterations share calls.
 //!
 //! In a product of matrices, the rows of the result share the elements of the right operand, and the steps
 //! of the sum share the elements of the result. Of several loops whose iterations share, the innermost one is
@@ -158,7 +158,8 @@ fn factor(program: &Program, nest: &For, kind: Kind) -> Option<Factor> {
             let terms = location.iter().flat_map(|at| &at.at).flat_map(|form| form.terms());
             jumps |= { terms }.any(|(value, _)| *value != nest.index && varying.contains(value));
         });
-        jumps && points.is_some_and(|points| (FEWEST_POINTS..=SHORT).contains(&points))
+        let is_copy = inner.copied_row(&program.buffers).is_some();
+        jumps && !is_copy && points.is_some_and(|points| (FEWEST_POINTS..=SHORT).contains(&points))
     };
     let insts = bodies.iter().map(|inner| insts(&inner.body)).max()?;
     let overlaps = !of_steps && bodies.iter().any(|inner| nest.overlaps(inner));

@@ -35,6 +35,7 @@ mod places;
 mod print;
 mod reduce;
 mod replay;
+mod row_copy;
 mod stage;
 mod stream;
 mod unroll;

@@ -30,7 +30,7 @@ impl Program {
     /// `None` if no code generator compiles it; a kernel that occurs several times is compiled once.
     pub fn outlined(&self, compile: &mut dyn FnMut(&Kernel) -> Option<usize>) -> Program {
         let b = ProgramBuilder::resume(self);
-        let mut outliner = Outliner { program: self, compile, known: Vec::new(), b };
+        let mut outliner = Outliner { program: self, compile, known: Vec::new(), depth: 0, b };
         let body = outliner.scope(&self.body);
         outliner.b.finish_with(self, body)
     }
@@ -40,6 +40,8 @@ struct Outliner<'a> {
     program: &'a Program,
     compile: &'a mut dyn FnMut(&Kernel) -> Option<usize>,
     known: Vec<(Arc<Kernel>, Option<usize>)>,
+    /// The number of loops around the current statement.
+    depth: usize,
     /// Has the values and buffers of the result.
     b: ProgramBuilder,
 }
@@ -70,7 +72,12 @@ impl Outliner<'_> {
             match stmt {
                 Stmt::For(nest) => out.push(match self.nest(nest) {
                     Some(outlined) => Stmt::Nest(Box::new(outlined)),
-                    None => Stmt::For(For { body: self.scope(&nest.body), ..nest.clone() }),
+                    None => {
+                        self.depth += 1;
+                        let body = self.scope(&nest.body);
+                        self.depth -= 1;
+                        Stmt::For(For { body, ..nest.clone() })
+                    }
                 }),
                 Stmt::If(branch) => {
                     let mut branch = branch.clone();
@@ -89,6 +96,10 @@ impl Outliner<'_> {
 
     /// The nest of a loop as a call of a kernel, if it is one.
     fn nest(&mut self, outermost: &For) -> Option<Nest> {
+        // A call takes longer than the copy of a row.
+        if self.depth > 0 && outermost.copied_row(&self.program.buffers).is_some() {
+            return None;
+        }
         let perfect = nest_of(outermost);
         let is_perfect = perfect.is_some();
         let nests = perfect.or_else(|| stepped_nest_of(outermost))?;

@@ -17,6 +17,8 @@ use super::{For, If, Program, ProgramBuilder, Stmt, count};
 /// The most iterations of a short loop, and the most statements of all its iterations.
 const SHORT: i64 = 8;
 const MOST_STATEMENTS: usize = 64;
+/// The most elements of a row that are copied one by one. Longer rows are copies of blocks.
+const MOST_COPIED: i64 = 4;
 
 impl Program {
     /// Puts the bodies of loops of one iteration in place of these, and removes loops of none.
@@ -43,11 +45,14 @@ impl Program {
 
 fn scope(b: &mut ProgramBuilder, stmts: &[Stmt], most: i64) -> Vec<Stmt> {
     let mut out = Vec::with_capacity(stmts.len());
+    let is_copy = |b: &ProgramBuilder, nest: &For| nest.copied_row(b.buffers()).is_some();
     for stmt in stmts {
         match stmt {
             Stmt::For(nest) => {
                 let nest = For { body: scope(b, &nest.body, most), ..nest.clone() };
-                match iterations(&nest).filter(|&n| n <= 1 || n <= most && is_short(&nest, n)) {
+                let is_unrolled =
+                    |n: &i64| *n <= 1 || *n <= most && is_short(&nest, *n) && (*n <= MOST_COPIED || !is_copy(b, &nest));
+                match iterations(&nest).filter(is_unrolled) {
                     Some(all) => {
                         for n in 0..all {
                             let mut replay = Replay::new([(nest.index, nest.lo.clone().plus(n))].into_iter());

@@ -46,7 +46,7 @@ impl Copies {
     /// The copy routines for these rows.
     pub fn new(rows: &[Row], is_evex: bool, pool: &mut Pool) -> Copies {
         let mut copies = Copies::default();
-        for row in rows.iter().filter(|row| row.moves && row.loaded && row.joined.is_none() && is_evex) {
+        for row in rows.iter().filter(|row| row.moves && row.loaded && !row.interleaved && is_evex) {
             let lanes = VECTOR / row.size;
             let mut place = |elements: &mut dyn Iterator<Item = usize>| {
                 let bytes: Vec<u8> = elements.flat_map(|n| n.to_le_bytes().into_iter().take(row.size)).collect();

@@ -41,7 +41,7 @@ impl Masks {
     pub fn new(rows: &[Row], frame: &mut Frame) -> Masks {
         let (points, mut parts) = (frame.place(8), SmallVec::<[PartMasks; 1]>::new());
         for row in rows.iter().filter(|row| row.parts > 1) {
-            let (count, missing) = (row.parts, row.missing());
+            let (count, missing) = (row.parts, row.missing);
             if !parts.iter().any(|known| (known.parts, known.missing) == (count, missing)) {
                 let mut vectors = [0; MOST_PARTS];
                 vectors[..count].iter_mut().for_each(|at| *at = frame.place(8));
@@ -53,7 +53,7 @@ impl Masks {
 
     /// The mask of a vector of a row; none if elements have one part.
     pub fn of_vector(&self, row: &Row, vector: usize) -> Option<u32> {
-        let own = self.parts.iter().find(|own| (own.parts, own.missing) == (row.parts, row.missing()))?;
+        let own = self.parts.iter().find(|own| (own.parts, own.missing) == (row.parts, row.missing))?;
         own.vectors.get(vector).copied()
     }
 }

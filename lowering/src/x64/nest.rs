@@ -85,7 +85,7 @@ impl Places {
         let vector = schedule.level.register_bytes();
         let elements = |frame: &mut Frame, bytes: usize| frame.place(bytes.max(64));
         // Kernels with steps compute the points one by one instead.
-        let is_copied = |row: &Row| row.moves && row.joined.is_none() && kernel.steps.is_none();
+        let is_copied = |row: &Row| row.moves && !row.interleaved && kernel.steps.is_none();
         let flags = match schedule.level.is_evex() {
             true => Vec::new(),
             false => Flags::new((rows, between), frame, pool),
@@ -254,7 +254,7 @@ impl Writer<'_> {
                 self.asm.constant(rax, 0);
             }
             self.asm.store(Mem::frame(self.places.steps[n]), rax);
-            if row.joined.is_some() {
+            if row.interleaved {
                 self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(self.places.copied[n]), 0);
                 continue;
             }

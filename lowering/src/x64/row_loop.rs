@@ -98,7 +98,7 @@ impl Writer<'_> {
     pub fn bases(&mut self) {
         for (n, row) in self.rows.iter().enumerate().filter(|(_, row)| row.moves) {
             self.piece_address(n);
-            if row.joined.is_some() {
+            if row.interleaved {
                 self.asm.store(Mem::frame(self.places.base_words[n]), Register::RDX);
                 continue;
             }
@@ -215,7 +215,7 @@ impl Writer<'_> {
 
     /// True if the last points of a row are always masked: parts of the last element may not exist.
     fn ends_masked(&self) -> bool {
-        self.rows.iter().any(|row| row.missing() > 0)
+        self.rows.iter().any(|row| row.missing > 0)
     }
 
     /// Rounds of whole groups, as long as there are enough points.
@@ -293,7 +293,7 @@ impl Writer<'_> {
         }
         let streamed = |row: &Row| row.stored && self.schedule.streams_size(row.lane());
         let rows = self.rows.iter().enumerate().filter(|(_, row)| row.moves && (self.evex() || row.size >= 4));
-        let rows = rows.filter(|(_, row)| row.joined.is_none());
+        let rows = rows.filter(|(_, row)| !row.interleaved);
         let best = rows.max_by_key(|(_, row)| (streamed(row), row.size, row.stored));
         best.map(|(number, _)| number)
     }

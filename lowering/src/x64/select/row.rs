@@ -15,8 +15,10 @@ pub struct Row {
     pub size: usize,
     /// The number of parts of an element, which registers hold deinterleaved: two for pairs of floats.
     pub parts: usize,
-    /// For interleaved buffers, the number of parts of the last element that may not exist.
-    pub joined: Option<usize>,
+    /// True if the parts are elements of interleaved buffers.
+    pub interleaved: bool,
+    /// The number of parts of the last element that may not exist.
+    pub missing: usize,
     pub loaded: bool,
     pub stored: bool,
     /// True if there is an element for each point of the innermost loop.
@@ -29,10 +31,6 @@ impl Row {
     /// Bytes of a lane, which holds an element or one part of it.
     pub fn lane(&self) -> usize {
         self.size / self.parts
-    }
-    /// The number of parts of the last element that may not exist.
-    pub fn missing(&self) -> usize {
-        self.joined.unwrap_or(0)
     }
 }
 
@@ -54,10 +52,19 @@ impl Rows {
             let (parts, buffer) = (group.parts.len(), numbers[0].1);
             let own = &kernel.buffers[buffer as usize];
             let crosses = kernel.axes.checked_sub(2).is_some_and(|level| own.varies[level]);
-            let (size, joined) = (own.dtype.size() * parts, Some(group.missing()));
             let row = rows.list.len() as u32;
-            let (loaded, stored, moves) = (true, false, true);
-            rows.list.push(Row { buffer, part: Part::Re, size, parts, joined, loaded, stored, moves, crosses });
+            rows.list.push(Row {
+                buffer,
+                part: Part::Re,
+                size: own.dtype.size() * parts,
+                parts,
+                interleaved: true,
+                missing: group.missing(),
+                loaded: true,
+                stored: false,
+                moves: true,
+                crosses,
+            });
             rows.known.extend(numbers.into_iter().map(|(part, number)| ((number, Part::Re), (row, part))));
         }
         for (number, inst) in kernel.insts.iter().enumerate().filter(|(number, _)| live[*number]) {
@@ -71,8 +78,9 @@ impl Rows {
                 let moves = kernel.vector_axis().is_some_and(|axis| b.varies[axis]);
                 let size = if pairs { b.dtype.size() } else { b.dtype.real().size() };
                 let crosses = kernel.axes.checked_sub(2).is_some_and(|level| b.varies[level]);
-                let (parts, joined) = (1 + usize::from(pairs), None);
-                list.push(Row { buffer, part, size, parts, joined, loaded: false, stored: false, moves, crosses });
+                let parts = 1 + usize::from(pairs);
+                let (interleaved, missing, loaded, stored) = (false, 0, false, false);
+                list.push(Row { buffer, part, size, parts, interleaved, missing, loaded, stored, moves, crosses });
                 (list.len() as u32 - 1, 0)
             });
             if pairs {

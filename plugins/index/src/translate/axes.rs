@@ -49,8 +49,17 @@ pub(super) enum Step {
     None,
     /// The elements are adjacent.
     One,
+    /// Few elements are between them, so that vectors of adjacent elements have those of several points.
+    Near,
     /// The elements are apart.
     Far,
+}
+
+impl Step {
+    /// True if the elements are not adjacent.
+    pub(super) fn is_apart(self) -> bool {
+        matches!(self, Step::Near | Step::Far)
+    }
 }
 
 /// The steps of an access along each index.
@@ -168,6 +177,7 @@ impl Translation<'_, '_, '_> {
         };
         let last = (0..own.dims.len()).rfind(is_long);
         let mut steps = vec![Step::None; self.nest.indices.len()];
+        let near = self.few_apart(access, name, last);
         for dim in 0..own.dims.len() {
             let mut indices = Vec::new();
             self.dependencies(access, dim, &mut indices);
@@ -177,11 +187,33 @@ impl Translation<'_, '_, '_> {
                 let is_unit =
                     |&(own, factor): &(usize, i64)| own == index && (factor == 1 || factor == -1 && !is_reduced);
                 let is_unit = self.ranges.placed[access][dim].terms.iter().any(is_unit);
-                let is_next = Some(dim) == last && is_unit && steps[index] == Step::None;
-                steps[index] = if is_next { Step::One } else { Step::Far };
+                let is_first = steps[index] == Step::None;
+                steps[index] = match Some(dim) == last && is_unit && is_first {
+                    true => Step::One,
+                    false if is_first && near == Some(index) => Step::Near,
+                    false => Step::Far,
+                };
             }
         }
         steps
+    }
+
+    /// The index along which few elements are between adjacent points, so that they are loaded by whole
+    /// vectors: the one of rows of few elements, or one that is scaled in the last dim.
+    fn few_apart(&self, access: usize, name: &str, last: Option<usize>) -> Option<usize> {
+        let (array, last) = (self.known.array(name).ok()?, last?);
+        let is_scalar = matches!(array.dtype.size(), 4 | 8) && !array.dtype.is_complex();
+        let placed = &self.ranges.placed[access];
+        let is_few = |count: i64| is_scalar && is_interleaved(count);
+        let mut scaled = placed[last].terms.iter().filter(|(_, factor)| is_few(*factor));
+        if let (Some((index, _)), None) = (scaled.next(), scaled.next()) {
+            return Some(*index);
+        }
+        let columns = array.extents.get(last)?.as_constant().filter(|count| is_few(*count));
+        match &placed.get(last.checked_sub(1)?)?.terms[..] {
+            [(index, 1)] if columns.is_some() => Some(*index),
+            _ => None,
+        }
     }
 
     /// The steps of the write of the statement.
@@ -269,7 +301,7 @@ impl Translation<'_, '_, '_> {
     fn last_reduced(&self, last: usize, parallel: &[usize], reduced: &[usize], reads: &[Steps]) -> Option<usize> {
         let row = self.row_axis(last, parallel, reduced, reads).filter(|_| parallel.contains(&last))?;
         let cost = |index: usize| {
-            let is_apart = |steps: &&Steps| steps[row] != Step::None && steps[index] == Step::Far;
+            let is_apart = |steps: &&Steps| steps[row] != Step::None && steps[index].is_apart();
             let aside = reads.iter().filter(is_apart).count() as f64 * ASIDE;
             TOTAL / self.extent(index).unwrap_or(UNKNOWN).max(1.0) + aside
         };
@@ -290,10 +322,8 @@ impl Translation<'_, '_, '_> {
             reduced.iter().filter(|index| steps[**index] != Step::None).map(extent).product()
         };
         let moving = accesses.reads.iter().filter(|steps| steps[innermost] != Step::None);
-        let is_interleaved = |steps: &Steps| {
-            let is_next = |index: &&usize| steps[**index] == Step::One && is_interleaved(extent(index) as i64);
-            steps[innermost] == Step::Far && reduced.iter().any(|index| is_next(&index))
-        };
+        let is_interleaved =
+            |steps: &Steps| steps[innermost] == Step::Near && reduced.iter().any(|index| steps[*index] == Step::One);
         let copied_streams: f64 = moving.clone().filter(|steps| !is_interleaved(steps)).map(streams).sum();
         let all_streams: f64 = moving.map(streams).sum();
         let few = FEW_STREAMS as f64;
@@ -302,19 +332,19 @@ impl Translation<'_, '_, '_> {
         for steps in &accesses.reads {
             let shared = row.filter(|row| steps[*row] == Step::None && moves(steps)).map(|row| extent(&row));
             loads += match (steps[innermost], shared) {
-                (Step::None, _) if is_column && reduced.last().is_some_and(|index| steps[*index] == Step::Far) => ASIDE,
+                (Step::None, _) if is_column && reduced.last().is_some_and(|index| steps[*index].is_apart()) => ASIDE,
                 (Step::None, _) => 0.0,
                 (Step::One, None) => 1.0,
                 (Step::One, Some(rows)) => 1.0 / ROWS.min(rows),
-                (Step::Far, Some(rows)) => 1.0 / ROWS.min(rows) + STAGED + SCATTERED / rows,
+                (Step::Near | Step::Far, Some(rows)) => 1.0 / ROWS.min(rows) + STAGED + SCATTERED / rows,
                 // Elements of rows that are read several times are packed.
-                (Step::Far, None) if !is_column => {
+                (Step::Near | Step::Far, None) if !is_column => {
                     let times: f64 = parallel.iter().filter(|index| steps[**index] == Step::None).map(extent).product();
                     (1.0 + SCATTERED / times).min(SCATTERED)
                 }
                 // Points without a loop read each stream once.
-                (Step::Far, None) if !is_unrolled => SCATTERED,
-                (Step::Far, None) => {
+                (Step::Near | Step::Far, None) if !is_unrolled => SCATTERED,
+                (Step::Near | Step::Far, None) => {
                     let each = if is_interleaved(steps) { INTERLEAVED } else { SCATTERED };
                     each * streams(steps) / points
                 }
@@ -322,7 +352,7 @@ impl Translation<'_, '_, '_> {
         }
         let steps = reduced.last().map_or(1.0, extent);
         // All points along the last reduced index are one kernel, with totals in registers.
-        let is_stepped = row.is_some() || is_column && accesses.reads.iter().all(|steps| steps[innermost] != Step::Far);
+        let is_stepped = row.is_some() || is_column && accesses.reads.iter().all(|steps| !steps[innermost].is_apart());
         let start = match row {
             Some(row) => START / ROWS.min(extent(&row)) / steps,
             None if is_stepped => START / steps,
@@ -333,7 +363,7 @@ impl Translation<'_, '_, '_> {
         };
         let store = match accesses.write[innermost] {
             _ if !is_column => 0.0,
-            Step::Far => accesses.dispersed / points,
+            Step::Near | Step::Far => accesses.dispersed / points,
             _ => 1.0 / points,
         };
         let totals = match is_column && points > FEW_POINTS as f64 {
@@ -379,7 +409,7 @@ impl Translation<'_, '_, '_> {
         let contracts = || self.row_axis(last, &parallel, &reduced, &self.reads_of_parts(parts)).is_some();
         let is_window = |part: &Part<'_>| matches!(part, Part::Written(node) if self.has_window(node, &reduced));
         let is_unrolled = is_few && parts.iter().any(is_window) && !contracts();
-        let is_adjacent = || self.reads_of_parts(parts).iter().all(|steps| steps[last] != Step::Far);
+        let is_adjacent = || self.reads_of_parts(parts).iter().all(|steps| !steps[last].is_apart());
         (!is_unrolled || is_adjacent()).then_some(Column { index: last, is_unrolled })
     }
 

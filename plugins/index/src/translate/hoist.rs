@@ -5,7 +5,7 @@
 //! hoisted if it is costly, or if its elements are apart along the last axis: then the array is a packed
 //! copy. The values are the same, so the meaning does not change.
 
-use super::axes::{AxisOrder, Step};
+use super::axes::AxisOrder;
 use super::products::{Part, factors};
 use super::{Made, Translation};
 use crate::nest::{Function, Node, Term};
@@ -91,7 +91,7 @@ impl<'a> Translation<'a, '_, '_> {
         let is_factor = axes.column() == Some(last) && own.contains(&last) && cost > 0 && times >= TIMES_OF_FACTOR;
         // A row reads each element of another array once; a contraction copies by itself.
         let is_apart = axes.is_reduced(last) && times >= TIMES && {
-            self.reads_of(node).iter().any(|steps| steps[last] == Step::Far)
+            self.reads_of(node).iter().any(|steps| steps[last].is_apart())
         };
         (is_costly || is_factor || is_apart).then(|| order.collect())
     }
