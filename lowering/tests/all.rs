@@ -34,6 +34,7 @@ mod float_bits;
 mod gathered_elements;
 mod general;
 mod indices;
+mod interleaved_arrays;
 mod long_division;
 mod lower;
 mod oracle_arrays;
