@@ -85,8 +85,8 @@ pub fn asks(rows: &[Row], stages: &[Prepared], pieces: Pieces) -> Vec<Vec<Ask>> 
 impl Writer<'_> {
     /// Prefetches the cache lines of a row's elements at the points of a group. Changes RAX.
     pub fn ask(&mut self, ask: Ask, group: usize) {
-        for half in 0..self.rows[ask.row as usize].parts {
-            let there = self.row_at((ask.row, half), Mode::Group(group)).plus(ask.bytes);
+        for nth in 0..self.rows[ask.row as usize].parts {
+            let there = self.row_at((ask.row, nth), Mode::Group(group)).plus(ask.bytes);
             self.asm.m(if ask.written { Code::Prefetchw_m8 } else { Code::Prefetcht0_m8 }, there);
         }
     }

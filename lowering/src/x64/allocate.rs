@@ -53,7 +53,7 @@ pub struct Writer<'a> {
     pub at_bases: bool,
     /// The number of the masked group, where the index is that of the round's first group.
     pub masked_group: usize,
-    /// Registers that hold a row's elements: the row and half, the group, and the register.
+    /// Registers that hold a row's elements: the row and the vector, the group, and the register.
     pub held: Vec<((u32, usize), usize, u8)>,
     /// The masks of the last points.
     pub masks: Masks,
@@ -285,15 +285,15 @@ impl Writer<'_> {
                 self.used(file, &[*src]);
                 Ok(())
             }
-            Inst::Store { row, half, src } => {
+            Inst::Store { row, nth, src } => {
                 let source = self.source(file, *src, &mut 0)?;
-                self.store_row((*row, *half), source, file.mode)?;
+                self.store_row((*row, *nth), source, file.mode)?;
                 self.used(file, &[*src]);
                 Ok(())
             }
-            Inst::Load { row, half, dst } => {
+            Inst::Load { row, nth, dst } => {
                 let register = self.room(file, *dst, 0)?;
-                self.load_row((*row, *half), register, file.mode)?;
+                self.load_row((*row, *nth), register, file.mode)?;
                 self.defined(file, *dst)
             }
             Inst::SumBytes { src, zero, dst } => {

@@ -291,14 +291,14 @@ impl Writer<'_> {
         let mut registers = batch.held.iter().copied();
         let mut held = Vec::new();
         for (n, row) in (0..).zip(self.rows).filter(alike) {
-            let vectors = (0..used).flat_map(|group| (0..row.parts).map(move |half| (group, half)));
-            for (group, half) in vectors {
+            let vectors = (0..used).flat_map(|group| (0..row.parts).map(move |nth| (group, nth)));
+            for (group, nth) in vectors {
                 let Some(register) = registers.next() else { break };
                 let last = masked && group + 1 == used;
                 self.masked_group = group;
                 let to = vector_register(Width::of(row.lane() * self.schedule.lanes), register);
-                self.load_row((n, half), to, if last { Mode::Masked } else { Mode::Group(group) })?;
-                held.push(((n, half), group, register));
+                self.load_row((n, nth), to, if last { Mode::Masked } else { Mode::Group(group) })?;
+                held.push(((n, nth), group, register));
             }
         }
         (self.masked_group, self.held) = (0, held);

@@ -116,11 +116,11 @@ pub enum Uniform {
 pub enum Inst {
     /// A vector or mask instruction.
     Op(Op),
-    /// Loads the elements of a row at the points of the group. For a row of pairs it loads one half of them,
-    /// 0 or 1, each with as many floats as there are lanes.
-    Load { row: u32, half: usize, dst: V },
-    /// Stores the elements of a row at the points of the group, or one half of them.
-    Store { row: u32, half: usize, src: V },
+    /// Loads the elements of a row at the points of the group: if they have several parts, the vector of this
+    /// number in memory.
+    Load { row: u32, nth: usize, dst: V },
+    /// Stores the elements of a row at the points of the group, or one vector of them.
+    Store { row: u32, nth: usize, src: V },
     /// Broadcasts one element to all lanes.
     Broadcast { from: Uniform, size: usize, dst: V },
     /// Broadcasts the index of the group's first point along the innermost axis.

@@ -26,8 +26,9 @@ pub fn tail(group: usize) -> Register {
     TAIL - group as u32
 }
 
-/// A row of the kernel or between stages, and the number of a vector if its elements have several parts.
-type Half = (u32, usize);
+/// A row of the kernel or between stages, and the number of a vector of its elements at the points of a group,
+/// which are as many as an element has parts.
+type RowVector = (u32, usize);
 
 /// The instruction that broadcasts an element of `size` bytes.
 pub fn broadcast_form(size: usize) -> &'static Form {
@@ -40,8 +41,8 @@ pub fn broadcast_form(size: usize) -> &'static Form {
 }
 
 impl Writer<'_> {
-    /// The address of a row's elements, or of one half of them, at a group's points. Changes RAX.
-    pub fn row_at(&mut self, (row, half): Half, mode: Mode) -> Mem {
+    /// The address of a vector of a row's elements at a group's points. Changes RAX.
+    pub fn row_at(&mut self, (row, nth): RowVector, mode: Mode) -> Mem {
         let (size, (lane, _)) = (self.row_size(row), self.row_lane(row));
         let (base, first) = match (self.between(row), self.places.bases.get(row as usize)) {
             (Some((at, _)), _) => (Register::RSP, i64::from(at)),
@@ -55,7 +56,7 @@ impl Writer<'_> {
             let apart = if self.rows[row as usize].crosses { PITCH } else { 1 };
             return Mem::at(base, (point * apart * size) as i64);
         }
-        let offset = first + (self.group(mode) * self.schedule.lanes * size + half * self.schedule.lanes * lane) as i64;
+        let offset = first + (self.group(mode) * self.schedule.lanes * size + nth * self.schedule.lanes * lane) as i64;
         let index = match size {
             _ if self.at_bases && self.places.shifted.get(row as usize) == Some(&true) => Some((OFFSET, 1)),
             _ if !self.places.indexed => None,
@@ -83,7 +84,7 @@ impl Writer<'_> {
     }
 
     /// The register that holds a row's elements at a group's points, if any.
-    fn held_at(&self, row: Half, mode: Mode) -> Option<u8> {
+    fn held_at(&self, row: RowVector, mode: Mode) -> Option<u8> {
         let group = self.group(mode);
         let held = self.held.iter().find(|(of, at, _)| (*of, *at) == (row, group));
         held.map(|(_, _, register)| *register)
@@ -129,8 +130,8 @@ impl Writer<'_> {
         Ok(Operand::Reg(scratch))
     }
 
-    /// Loads a row's elements, or one half of them.
-    pub fn load_row(&mut self, of: Half, to: Register, mode: Mode) -> Result<(), KernelError> {
+    /// Loads a vector of a row's elements.
+    pub fn load_row(&mut self, of: RowVector, to: Register, mode: Mode) -> Result<(), KernelError> {
         let (size, width) = self.row_lane(of.0);
         if let Some(held) = self.held_at(of, mode) {
             self.copy_register(width, at_width(to, width), vector_register(width, held));
@@ -183,12 +184,12 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Stores a row's elements, or one half of them.
-    pub fn store_row(&mut self, of: Half, from: Register, mode: Mode) -> Result<(), KernelError> {
-        let (row, half) = of;
+    /// Stores a vector of a row's elements.
+    pub fn store_row(&mut self, of: RowVector, from: Register, mode: Mode) -> Result<(), KernelError> {
+        let (row, nth) = of;
         let (size, width) = self.row_lane(row);
         if mode == Mode::Uniform {
-            match half {
+            match nth {
                 0 => self.store_element(row, (0, self.rows[row as usize].size), from),
                 // With one lane, the halves are the parts; with more, the single pair is in the first half.
                 _ if self.schedule.lanes == 1 => self.store_element(row, (size, size), from),
@@ -199,7 +200,7 @@ impl Writer<'_> {
         let (from, mem) = match mode {
             Mode::Rows => {
                 self.asm.load(Register::RAX, Mem::frame(self.places.pointers[row as usize]));
-                (at_width(from, width), Mem::at(Register::RAX, (half * self.schedule.lanes * size) as i64))
+                (at_width(from, width), Mem::at(Register::RAX, (nth * self.schedule.lanes * size) as i64))
             }
             _ => (at_width(from, width), self.row_at(of, mode)),
         };
@@ -270,8 +271,8 @@ impl Writer<'_> {
     }
 
     /// Runs an access under the mask of the last points, or of a vector of their parts, with AVX-512.
-    fn under_mask(&mut self, (row, half): Half, access: impl FnOnce(&mut Self)) {
-        let mask = self.rows.get(row as usize).and_then(|row| self.masks.of_vector(row, half));
+    fn under_mask(&mut self, (row, nth): RowVector, access: impl FnOnce(&mut Self)) {
+        let mask = self.rows.get(row as usize).and_then(|row| self.masks.of_vector(row, nth));
         let Some(mask) = mask else { return access(self) };
         self.load_mask(mask);
         access(self);
@@ -280,9 +281,9 @@ impl Writer<'_> {
 
     /// Loads the flags of the last points, or of one half of their pairs, into the scratch register, with
     /// AVX2.
-    fn tail_flags(&mut self, (row, half): Half, width: Width) -> Result<Register, KernelError> {
+    fn tail_flags(&mut self, (row, nth): RowVector, width: Width) -> Result<Register, KernelError> {
         let (lane, _) = self.row_lane(row);
-        let half = self.has_parts(row).then_some(half);
+        let half = self.has_parts(row).then_some(nth);
         let flags = self.places.flags.iter().find(|flags| flags.lane == lane && flags.half == half);
         let at = flags.ok_or_else(|| unsupported("a mask that was not made"))?.at;
         let mask = self.scratch(width);

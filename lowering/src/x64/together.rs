@@ -132,7 +132,7 @@ mod tests {
         let constant = segment.fresh(vector, Origin::Pool { offset: 0, element: 8 });
         let first = segment.fresh(vector, Origin::Computed);
         let mut values = vec![first];
-        let mut insts = vec![Inst::Load { row: 0, half: 0, dst: first }];
+        let mut insts = vec![Inst::Load { row: 0, nth: 0, dst: first }];
         for link in 0..links + added {
             let dst = segment.fresh(vector, Origin::Computed);
             let other = if link < links { constant } else { values[link - links] };
@@ -150,7 +150,7 @@ mod tests {
             }));
             values.push(dst);
         }
-        insts.push(Inst::Store { row: 1, half: 0, src: values[links + added] });
+        insts.push(Inst::Store { row: 1, nth: 0, src: values[links + added] });
         segment.insts = insts.into_iter().map(|inst| (inst, 0)).collect();
         segment
     }

@@ -302,7 +302,7 @@ impl<'a> Selector<'a> {
         let n = value.0 as usize;
         self.vals.set(value, val);
         if let (Some(row), Val::Lanes(src)) = (self.row_between(value), val) {
-            self.emit(Inst::Store { row, half: 0, src });
+            self.emit(Inst::Store { row, nth: 0, src });
         }
         if !self.leaves[n] {
             return;
@@ -386,14 +386,14 @@ impl<'a> Selector<'a> {
                     Val::Lanes(self.part(row, number))
                 } else {
                     let dst = self.fresh(dtype.size());
-                    self.emit(Inst::Load { row, half: 0, dst });
+                    self.emit(Inst::Load { row, nth: 0, dst });
                     self.loaded(dtype, dst)?
                 }
             }
             _ if self.row_between(value).is_some() => {
                 let dst = self.fresh(dtype.size());
                 let row = self.row_between(value).unwrap_or_default();
-                self.emit(Inst::Load { row, half: 0, dst });
+                self.emit(Inst::Load { row, nth: 0, dst });
                 Val::Lanes(dst)
             }
             _ => {
@@ -506,7 +506,7 @@ impl<'a> Selector<'a> {
             _ => self.bool_to(DType::U8, value)?,
         };
         self.loads.clear();
-        self.emit(Inst::Store { row, half: 0, src });
+        self.emit(Inst::Store { row, nth: 0, src });
         Ok(())
     }
 }

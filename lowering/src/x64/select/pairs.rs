@@ -63,9 +63,9 @@ impl Selector<'_> {
     pub(super) fn part(&mut self, row: u32, part: usize) -> V {
         let (size, count) = (self.rows.list[row as usize].lane(), self.rows.list[row as usize].parts);
         if !self.loads.contains_key(&row) {
-            let load = |half: usize| {
+            let load = |nth: usize| {
                 let dst = self.fresh(size);
-                self.emit(Inst::Load { row, half, dst });
+                self.emit(Inst::Load { row, nth, dst });
                 dst
             };
             let vectors = (0..count).map(load).collect();
@@ -173,8 +173,8 @@ impl Selector<'_> {
         let parts = if number(other) == 0 { [other_part, own] } else { [own, other_part] };
         let halves = self.joined(parts, self.rows.list[row as usize].lane());
         self.loads.clear();
-        for (half, src) in halves.into_iter().enumerate() {
-            self.emit(Inst::Store { row, half, src });
+        for (nth, src) in halves.into_iter().enumerate() {
+            self.emit(Inst::Store { row, nth, src });
         }
         Ok(())
     }

@@ -254,17 +254,17 @@ impl<'a> Translation<'a, '_, '_> {
         };
         let is_started = start.is_some();
         let (results, reductions) = self.reduced(summands, reduces, start)?;
-        let mut results = self.finished(results)?;
-        if let Some(old) = old
-            && !is_started
-        {
-            let arg = self.arg(old);
-            let dtype = self.build.func().ty(old).dtype();
-            let name = rewright::Name::new(&target.name);
-            let old =
-                self.operand(&target.name, Operand { name, source: Source::Scalar(arg), dtype, index: Vec::new() });
-            results[0] = self.joined(old, results[0], loc)?;
-        }
+        let results = match old.filter(|_| !is_started) {
+            None => self.finished(results)?,
+            Some(old) => {
+                let arg = self.arg(old);
+                let dtype = self.build.func().ty(old).dtype();
+                let name = rewright::Name::new(&target.name);
+                let old =
+                    self.operand(&target.name, Operand { name, source: Source::Scalar(arg), dtype, index: Vec::new() });
+                vec![self.joined_and_finished(old, results, loc)?]
+            }
+        };
         let (values, dtypes) = self.all_strong(&results)?;
         let level = self.yields(values, &reductions)?;
         let out = |dtype| Out { dtype, dims: Vec::new(), index: Vec::new(), fill: None, write: Write::Unique };
@@ -290,6 +290,20 @@ impl<'a> Translation<'a, '_, '_> {
             },
         };
         self.core(op, &[old, new], loc)
+    }
+
+    /// The finisher of the old value that the total is accumulated to. The total that is subtracted, or that
+    /// divides, is finished before, and so is a tuple.
+    fn joined_and_finished(&mut self, old: Item, results: Vec<Item>, loc: Loc) -> Made<Item> {
+        let accumulates = !matches!(self.nest.target.assign, Assign::Subtract | Assign::Divide);
+        if let (true, [total]) = (accumulates, &results[..]) {
+            let total = *total;
+            let joined = self.joined(old, total, loc)?;
+            self.level().results = vec![joined];
+            return Ok(self.finished(vec![joined])?[0]);
+        }
+        let total = self.finished(results)?[0];
+        self.joined(old, total, loc)
     }
 
     fn cast_value(&mut self, value: Value, to: DType, loc: Loc) -> Made<Value> {
@@ -475,7 +489,7 @@ impl<'a> Translation<'a, '_, '_> {
         let start = match () {
             _ if !(reduces && accumulates) => None,
             _ if is_repeated => Some(Start::Identity),
-            // The finisher adds the old element.
+            // The old element is added to the total.
             _ if matches!(summand, Summand::Product(..)) => None,
             _ => {
                 let start = Start::Existing(0, array.dtype);
@@ -489,12 +503,18 @@ impl<'a> Translation<'a, '_, '_> {
             }
         };
         let is_started = matches!(start, Some(Start::Existing(..)));
-        let (results, reductions) = self.reduced(summands, reduces, start)?;
-        let mut result = self.finished(results)?[0];
-        if !is_store && !is_started && !is_repeated {
-            let operand = self.old_element(&target.name, old, &index, array.dtype);
-            result = self.joined(operand, result, loc)?;
+        if let (true, false, Some(finish)) = (is_repeated, is_store, &nest.finish) {
+            let help = "apply the function to the array in a statement of its own";
+            return refuse("several points write one element, so no point has its total", finish.loc, help);
         }
+        let (results, reductions) = self.reduced(summands, reduces, start)?;
+        let mut result = match is_store || is_started || is_repeated {
+            true => self.finished(results)?[0],
+            false => {
+                let operand = self.old_element(&target.name, old, &index, array.dtype);
+                self.joined_and_finished(operand, results, loc)?
+            }
+        };
         if let (true, false, Reducer::Builtin(monoid)) = (is_repeated, is_store, nest.reduction) {
             let wide = monoid.accumulator(self.dtype(result, loc)?);
             result = self.cast(result, wide, loc)?;

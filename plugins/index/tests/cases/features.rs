@@ -332,6 +332,25 @@ fn f41_finishers_once_for_each_element() {
     check("n := x[i]^2 |> sqrt", &[x()], "n", scalar(14f64.sqrt()));
     check("n[i] := sqrt <| M[i, j]", &[m()], "n", floats(&[36f64.sqrt(), 66f64.sqrt()]));
     refused("n[i] := M[i, j] |> _ * j", &[m()], &["`j` is reduced, so a finisher can't use it"]);
+    // The old element is a part of the total, however the sum is computed.
+    let (y, w) = (|| ("y", floats(&[10.0, 20.0])), || ("w", floats(&[1.0, 1.0, 2.0])));
+    for square in ["M[i, j]^2", "M[i, j] * M[i, j]", "abs2(M[i, j])", "M[i, j]^2 + 0"] {
+        for strict in ["", " strict"] {
+            let wanted = floats(&[444f64.sqrt(), 1474f64.sqrt()]);
+            check(&format!("y[i] += {square} |> sqrt{strict}"), &[m(), y()], "y", wanted);
+            let sum = ("s", scalar(100.0));
+            check(&format!("s += {square} |> sqrt{strict}"), &[m(), sum], "s", scalar(1988f64.sqrt()));
+        }
+    }
+    for strict in ["", " strict"] {
+        let text = format!("y[i] += M[i, j] * w[j] |> _ * 10{strict}");
+        check(&text, &[m(), y(), w()], "y", floats(&[590.0, 1090.0]));
+    }
+    // A total that is subtracted is finished first.
+    check("y[i] -= M[i, j] * w[j] |> _ * 10", &[m(), y(), w()], "y", floats(&[-480.0, -870.0]));
+    let positions = rewright::Array::from_fn(DType::I64, &[2], |_| Scalar::I64(0)).expect("memory");
+    let scattered = [m(), y(), ("J", positions.into())];
+    refused("y[J[i]] += M[i, j] |> sqrt", &scattered, &["no point has its total", "in a statement of its own"]);
 }
 
 #[test]

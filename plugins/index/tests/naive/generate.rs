@@ -323,7 +323,7 @@ impl Generator {
         };
         let prefix = if op.is_empty() { String::new() } else { format!("({op}) ") };
         let mut text = format!("{prefix}{target} {assign} {right}");
-        if reduced_count > 0 && self.chance(15) && matches!(assign, ":=" | "=") {
+        if reduced_count > 0 && self.chance(15) {
             let own: Vec<String> = left.clone();
             let finish = match own.is_empty() || self.chance(50) {
                 true => "abs(_) + 1".to_string(),

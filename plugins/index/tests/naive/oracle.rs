@@ -479,6 +479,9 @@ impl<'a> Oracle<'a> {
         let mut written: Vec<(Vec<i64>, Num)> = Vec::new();
         let mut has_skipped = false;
         let is_repeated = self.repeats()?;
+        if is_repeated && statement.finish.is_some() && !matches!(statement.assign, Assign::New | Assign::Store) {
+            return wrong("no point has the total of its element");
+        }
         let mut point = Point::new();
         self.each(&self.left.clone(), &mut point, &mut |oracle, point| {
             let at = oracle.target(point)?;
