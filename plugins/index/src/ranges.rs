@@ -491,10 +491,12 @@ impl<'a> Inference<'a> {
             }
             return Ok(Check::Proved);
         }
-        if matches!(along.boundary, Boundary::Pad(_)) {
+        if matches!(along.boundary, Boundary::Pad(None)) || self.never_runs(placed, access, ranges) {
             return Ok(Check::Proved);
         }
-        if self.never_runs(placed, access, ranges) {
+        // A padded read is tested at each point, so it is wrong only if it is known to leave the padding.
+        let is_padded = matches!(along.boundary, Boundary::Pad(Some(_)));
+        if is_padded && (placed.is_computed || !placed.gathers.is_empty()) {
             return Ok(Check::Proved);
         }
         if placed.is_computed {
@@ -502,6 +504,7 @@ impl<'a> Inference<'a> {
         }
         let corners = match self.corners(placed, ranges, None) {
             Ok(corners) => corners,
+            Err(Unknown::Undecided) if is_padded => return Ok(Check::Proved),
             Err(Unknown::Undecided) if !placed.gathers.is_empty() => return Ok(Check::Each),
             Err(unknown) => return Err(located(unknown, along.loc)),
         };
@@ -528,9 +531,14 @@ impl<'a> Inference<'a> {
                 let from = if list.is_empty() { String::new() } else { format!(", for {}", list.join(" and ")) };
                 let message =
                     format!("`{}` is at {position}, outside of dim {d} with {bounds}{from}", self.slice(along.loc));
-                let help = "state a smaller range, or read out of bounds by `pad`, `clamp` or `mod`";
+                let help = match (is_padded, access.is_write) {
+                    (true, _) => "state a smaller range, or pad more",
+                    (false, true) => "state a smaller range",
+                    (false, false) => "state a smaller range, or read out of bounds by `pad`, `clamp` or `mod`",
+                };
                 Err(NoRanges::Wrong(Box::new(Diagnostic::new(message).at(along.loc).help(help))))
             }
+            _ if is_padded => Ok(Check::Proved),
             _ if !placed.gathers.is_empty() => Ok(Check::Each),
             _ => Ok(Check::Once),
         }

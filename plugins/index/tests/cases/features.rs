@@ -166,6 +166,12 @@ fn f20_wrapped_and_clamped() {
 fn f21_padded() {
     check("y[i+_] := x[pad(i, 1, 2)] pad=9", &[x()], "y", floats(&[9.0, 1.0, 2.0, 3.0, 9.0, 9.0]));
     refused("y[i] := x[pad(i, 1)] + x[i]", &[x()], &["ranges of index `i` differ"]);
+    // A range that is stated stays in the padding.
+    let beyond = "y[i, a] := x[pad(i + a, 0)] (i in 0..3, a in 0..9)";
+    refused(beyond, &[x()], &["outside of dim 0 with 0..3", "pad more"]);
+    let rows = floats(&[0.0, 1.0, 2.0, 1.0, 2.0, 3.0, 2.0, 3.0, 0.0]);
+    let flat = "z[3i + a] = x[pad(i + a - 1, 1)] (i in 0..3, a in 0..3)";
+    check(flat, &[x(), ("z", floats(&[9.0; 9]))], "z", rows);
 }
 
 #[test]
