@@ -26,8 +26,8 @@ pub fn tail(group: usize) -> Register {
     TAIL - group as u32
 }
 
-/// A row of the kernel or between stages, and the number of a vector of its elements at the points of a group,
-/// which are as many as an element has parts.
+/// A row of the kernel or between stages, and the number of a vector of its elements at the points of a
+/// group, which are as many as an element has parts.
 type RowVector = (u32, usize);
 
 /// The instruction that broadcasts an element of `size` bytes.

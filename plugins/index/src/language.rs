@@ -10,7 +10,7 @@ static INDEX_NOTATION: LanguageDef = LanguageDef {
     extension: "idx",
     is_program: |text| {
         let assigns = Assign::ALL.iter().any(|(assign, sign)| *assign != Assign::Store && text.contains(sign));
-        assigns || (text.contains('[') && text.contains('='))
+        assigns || text.contains(" = ") || (text.contains('[') && text.contains('='))
     },
     read: |name, text| Ok(Box::new(Statements::parse_named(text, name)?)),
 };

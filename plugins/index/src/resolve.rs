@@ -246,11 +246,11 @@ impl Resolver<'_> {
             return error(format!("there is no reduction `{word}`"), word.loc, &help);
         };
         match (statement.assign, implied) {
-            (_, Some(implied)) if implied != stated => error(
-                format!("`{sign}` does not go with the reduction `{word}`"),
-                word.loc,
-                "write `^=` with it, or leave it out",
-            ),
+            (_, Some(implied)) if implied != stated => {
+                let own = if stated == sum || stated == product { format!("{word}=") } else { "^=".to_string() };
+                let help = format!("write `{own}` with it, or leave it out");
+                error(format!("`{sign}` does not go with the reduction `{word}`"), word.loc, &help)
+            }
             (Assign::Combine, _) if stated == sum || stated == product => {
                 error(format!("`^=` is for other reductions than `{word}`"), word.loc, &format!("write `{word}=`"))
             }

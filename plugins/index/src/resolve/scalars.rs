@@ -148,6 +148,10 @@ impl Resolver<'_> {
     /// The function of a name, of this many arguments.
     fn function(&self, name: &str, count: usize, loc: Loc) -> Parsed<Function> {
         let Some(function) = function(name) else {
+            if matches!(name, "sum" | "prod" | "any" | "all") {
+                let help = format!("a reduction of a part names its indices: `{name}[j](...)`");
+                return error(format!("there is no function `{name}`"), loc, &help);
+            }
             let help = similar(name).map_or_else(
                 || "is the crate that registers it linked? `passdump list ops` lists the functions".to_string(),
                 |near| format!("did you mean `{near}`?"),

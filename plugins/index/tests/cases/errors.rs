@@ -64,8 +64,17 @@ fn x13_nothing_to_reduce() {
 fn x14_assignments_that_do_not_go_with_a_reduction() {
     refused(&one("A[i] ^= A[i]"), &[a()], &["`^=` combines by a reduction, and none is stated"]);
     refused(&one("(*) A[i] ^= A[i]"), &[a()], &["`^=` is for other reductions than `*`", "`*=`"]);
-    refused(&one("(*) s += A[i]"), &[a(), ("s", int(1))], &["`+=` does not go with the reduction `*`"]);
-    refused(&one("(max) s *= A[i]"), &[a(), ("s", int(1))], &["`*=` does not go with the reduction `max`"]);
+    refused(
+        &one("(*) s += A[i]"),
+        &[a(), ("s", int(1))],
+        &["`+=` does not go with the reduction `*`", "write `*=` with it"],
+    );
+    refused(
+        &one("(max) s *= A[i]"),
+        &[a(), ("s", int(1))],
+        &["`*=` does not go with the reduction `max`", "write `^=` with it"],
+    );
+    refused(&one("y[i] := sum(A[j]) * A[i]"), &[a()], &["there is no function `sum`", "`sum[j](...)`"]);
 }
 
 #[test]
