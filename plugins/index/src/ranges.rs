@@ -115,7 +115,7 @@ pub(crate) fn located(unknown: Unknown, loc: Loc) -> NoRanges {
         Unknown::Value(name, loc) => NoRanges::Undecided(Box::new(
             Diagnostic::new(format!("the ranges depend on the value of `{name}`"))
                 .at(loc)
-                .help(format!("give it: `{name}=3`")),
+                .help(format!("give it as an input, `{name}=3`, which no statement computes")),
         )),
     }
 }

@@ -80,7 +80,10 @@ impl Options {
             ("strict", Some(value)) => self.strict = flag(key, value)?,
             ("fastmath", Some(value)) => self.strict = !flag(key, value)?,
             ("tensor", Some(value)) => self.tensor = flag(key, value)?,
+            // The unroll factor of a loop is chosen here.
+            ("avx", Some(value)) if integer(value).is_some_and(|n| n >= 0) => {}
             ("verbose" | "avx", Some(value)) => drop(flag(key, value)?),
+            ("device", Some(value)) if matches!(&value.kind, ExprKind::Name(name) if name == "cpu") => {}
             ("cuda" | "device", _) => {
                 let help = "leave the option out; the number of threads is `threads=N`";
                 return error(

@@ -5,7 +5,7 @@ use super::level::{Item, Level};
 use super::positions::dim;
 use super::products::{Part, Products, Summand, factors};
 use super::reductions::{Start, identity};
-use super::{Made, Outcome, Translation, at, refuse, typed, undecided};
+use super::{Made, Outcome, Refusal, Translation, at, refuse, typed, undecided};
 use crate::known::{plus, sub};
 use crate::nest::{Along, Boundary, Reducer, Role, Write as Place};
 use crate::syntax::Assign;
@@ -13,7 +13,7 @@ use crate::write_map::{self, WriteMap};
 use rewright::expr::{
     Affine, AxisKind, BodyRef, Index, IndexExpr, Mode, Monoid, Operand, Out, Reduction, Source, SymExpr, Write,
 };
-use rewright::{Attr, Attrs, DType, Dim, Loc, Scalar, Value};
+use rewright::{Attr, Attrs, DType, Diagnostic, Dim, Loc, Scalar, Value};
 
 /// The result of a statement as the expression writes it.
 struct Written {
@@ -446,7 +446,12 @@ impl<'a> Translation<'a, '_, '_> {
             }
             Ok(Some((_, most))) => most.saturating_sub(base).saturating_add(1),
             Ok(None) => 0,
-            Err(_) => return undecided("the extent of the result depends on positions in an array", loc),
+            Err(_) => {
+                let help = "give the arrays; for positions from an earlier statement, assign by `=` to an array that \
+                            is there";
+                let error = Diagnostic::new("the extent of the result depends on positions in an array");
+                return Err(Refusal::Undecided(Box::new(error.at(loc).help(help))));
+            }
         };
         let placed = crate::ranges::Placed { gathers: vec![(access, 1)], ..Default::default() };
         let offset = SymExpr::constant(-base);

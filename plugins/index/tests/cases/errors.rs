@@ -110,6 +110,8 @@ fn x18_options() {
     refused("y[i] := x[i] grad=true", &[b()], &["no gradients"]);
     refused("y[i] := x[i] key=1", &[b()], &["there is no option `key`"]);
     refused("y[i] := x[i] cuda=256", &[b()], &["there is no device back end"]);
+    refused("y[i] := x[i] device=gpu", &[b()], &["there is no device back end"]);
+    refused("y[i] := x[i] avx=x", &[b()], &["`avx` is true or false"]);
 }
 
 #[test]

@@ -369,9 +369,10 @@ fn f42_accumulators_are_wide() {
 fn f43_threads_do_not_change_results() {
     let big = ("x", floats(&(0..5000).map(f64::from).collect::<Vec<_>>()));
     let wanted = run("y[i] := sin(x[i+k]) (k in 0..9)", &[big.clone()]);
-    for threads in ["false", "true", "1", "3"] {
-        let found = run(&format!("y[i] := sin(x[i+k]) (k in 0..9) threads={threads}"), &[big.clone()]);
-        assert!(found["y"].to_array().same_bits(&wanted["y"].to_array()), "{threads}");
+    let threads = ["threads=false", "threads=true", "threads=1", "threads=3"];
+    for option in threads.into_iter().chain(["avx=false", "avx=4", "device=cpu", "fastmath=true", "verbose=true"]) {
+        let found = run(&format!("y[i] := sin(x[i+k]) (k in 0..9) {option}"), &[big.clone()]);
+        assert!(found["y"].to_array().same_bits(&wanted["y"].to_array()), "{option}");
     }
 }
 
