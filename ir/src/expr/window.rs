@@ -88,16 +88,17 @@ impl ArrayExpr {
     }
 
     /// True if the points read few streams of elements along the last parallel axis, at equal distances or at
-    /// positions from arrays, and a row of points is not one of vectors: it has such positions, or the reduce
-    /// axes are outside of the parallel one, so that totals would be read and written for each point. Streams
-    /// that rows share are copied once for all of them instead.
+    /// positions from arrays, and a row of points is not one of vectors: it has such positions, or so few
+    /// points that their elements [take turns](is_interleaved) with those of the next row, or the reduce axes
+    /// are outside of the parallel one, so that totals would be read and written for each point. Streams that
+    /// rows share are copied once for all of them instead.
     fn has_few_streams(&self, last: u32) -> bool {
         let reduced = || (0..).zip(&self.axes).filter(|(_, own)| own.kind == AxisKind::Reduce);
-        let is_next = |index: &Index, axis: u32| index.expr.form().is_some_and(|form| form.coefficient(axis) == 1);
-        let is_interleaved = |operand: &Operand| {
-            let is_next = |axis: u32| operand.index.last().is_some_and(|index| is_next(index, axis));
+        let step = |index: &Index, axis: u32| index.expr.form().map_or(0, |form| form.coefficient(axis));
+        let takes_turns = |operand: &Operand| {
+            let is_next = |axis: u32| operand.index.last().is_some_and(|index| step(index, axis) == 1);
             let is_few = |own: &Axis| own.points().is_some_and(is_interleaved);
-            let along = |index: &Index| index.expr.form().map_or(0, |form| form.coefficient(last));
+            let along = |index: &Index| step(index, last);
             // Adjacent points are few elements apart: in rows of them, or in one dim.
             let is_near = match operand.index.iter().rev().map(along).collect::<SmallVec<[i64; 4]>>()[..] {
                 [0, 1, ref others @ ..] => others.iter().all(|step| *step == 0),
@@ -112,11 +113,11 @@ impl ArrayExpr {
             let count = if operand.moves_along(last) { along.map(|(_, own)| own.points()).product() } else { Some(0) };
             count.map(|count: i64| match operand.dtype.is_complex() {
                 true => count.saturating_mul(COMPLEX),
-                false if is_interleaved(operand) => count / INTERLEAVED,
+                false if takes_turns(operand) => count / INTERLEAVED,
                 false => count,
             })
         };
-        let is_vectors = |operand: &Operand| !operand.moves_along(last) || is_interleaved(operand);
+        let is_vectors = |operand: &Operand| !operand.moves_along(last) || takes_turns(operand);
         let is_column = last as usize + 1 == self.axes.len() || self.operands.iter().all(is_vectors);
         let mut positions = self.operands.iter().flat_map(|operand| &operand.index);
         let is_plain = |index: &Index| matches!(index.expr, IndexExpr::Affine(_) | IndexExpr::Gather { .. });
