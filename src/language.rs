@@ -3,7 +3,7 @@
 //! A crate submits a [`LanguageDef`] by [`register_language!`](crate::register_language). A tool that links
 //! it finds the language of a file by its extension, or of a text by asking each language.
 
-use crate::{Datum, Diagnostics, Liberties, Module, Name, Type};
+use crate::{Datum, Diagnostics, EvalError, Liberties, Module, Name, Type};
 use std::num::NonZeroU32;
 
 /// A source language.
@@ -49,6 +49,14 @@ pub struct Translation {
     pub explanation: String,
     /// Warnings.
     pub warnings: Vec<String>,
+    /// Locates the errors of calls.
+    pub locate: Box<dyn Locate>,
+}
+
+/// Locates the errors of calls in the text of a program.
+pub trait Locate: std::fmt::Debug {
+    /// The error of a call, with its place in the text and in the words of the language.
+    fn locate(&self, error: &EvalError) -> Diagnostics;
 }
 
 /// A registered language.

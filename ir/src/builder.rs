@@ -132,6 +132,7 @@ pub struct FuncBuilder<'m> {
     func: Function,
     module: Option<&'m Module>,
     at: Option<Block>,
+    loc: Loc,
 }
 
 impl<'m> FuncBuilder<'m> {
@@ -143,7 +144,7 @@ impl<'m> FuncBuilder<'m> {
             let v = func.add_block_param(entry, ty.clone());
             func.set_value_name(v, Some(Name::new(name)));
         }
-        FuncBuilder { func, module: None, at: Some(entry) }
+        FuncBuilder { func, module: None, at: Some(entry), loc: Loc::default() }
     }
 
     /// Sets the module in which calls find their callees.
@@ -170,6 +171,11 @@ impl<'m> FuncBuilder<'m> {
     /// Makes a block the current one.
     pub fn switch_to(&mut self, block: Block) {
         self.at = Some(block);
+    }
+
+    /// Sets the location of the instructions that are appended from now on; it is "nowhere" at first.
+    pub fn set_loc(&mut self, loc: Loc) {
+        self.loc = loc;
     }
 
     /// A block's n-th parameter. Panics if there is none.
@@ -213,7 +219,7 @@ impl<'m> FuncBuilder<'m> {
             callee.as_ref().and_then(|s| s.params.get(i).cloned()).or_else(|| returns.get(i).cloned())
         })?;
         let (attrs, types) = infer(&self.func, op, &values, attrs, callee.as_ref())?;
-        let inst = self.func.create_inst(op, values, attrs, targets, types, Loc::default());
+        let inst = self.func.create_inst(op, values, attrs, targets, types, self.loc);
         self.func.append(block, inst);
         Ok(inst)
     }

@@ -1,6 +1,8 @@
 //! Errors of type rules and of evaluation.
 
 use crate::loc::Loc;
+use crate::name::Name;
+use std::fmt;
 use thiserror::Error;
 
 /// An error of a type rule.
@@ -59,6 +61,42 @@ impl EvalErrorKind {
     }
 }
 
+/// A position of an `arrayexpr` that is out of bounds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutOfBounds {
+    /// The operand that is read, or the result that is written.
+    pub accessed: Accessed,
+    /// The position along the axis, from 0.
+    pub position: i128,
+    /// The axis of the array.
+    pub axis: usize,
+    /// The extent of the axis.
+    pub extent: usize,
+}
+
+/// The array of an access.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Accessed {
+    /// The operand of this name.
+    Operand(Name),
+    /// The result with this number.
+    Result(usize),
+    /// An array of positions, which an index map reads.
+    Positions,
+}
+
+impl fmt::Display for OutOfBounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let OutOfBounds { position, axis, extent, .. } = self;
+        match &self.accessed {
+            Accessed::Operand(name) => write!(f, "operand `{name}` is read")?,
+            Accessed::Result(number) => write!(f, "result {number} is written")?,
+            Accessed::Positions => f.write_str("an array of positions is read")?,
+        }
+        write!(f, " at position {position} along axis {axis}, which has extent {extent}")
+    }
+}
+
 /// A failed evaluation: the failure, its op and its location.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{}{}{message}{}", .op.map(|o| format!("`{o}`: ")).unwrap_or_default(), .kind.raised(), if .loc.is_none() { String::new() } else { format!(" (line {})", .loc.line) })]
@@ -71,12 +109,15 @@ pub struct EvalError {
     pub op: Option<&'static str>,
     /// The source location, once known.
     pub loc: Loc,
+    /// The position that is out of bounds, of an error of an `arrayexpr` with the kind
+    /// [`Index`](EvalErrorKind::Index).
+    pub out_of_bounds: Option<Box<OutOfBounds>>,
 }
 
 impl EvalError {
     /// An error of a kind.
     pub fn new(kind: EvalErrorKind, message: impl Into<String>) -> Self {
-        EvalError { kind, message: message.into(), op: None, loc: Loc::default() }
+        EvalError { kind, message: message.into(), op: None, loc: Loc::default(), out_of_bounds: None }
     }
     /// A shape error.
     pub fn shape(message: impl Into<String>) -> Self {
@@ -85,6 +126,10 @@ impl EvalError {
     /// An index error.
     pub fn index(message: impl Into<String>) -> Self {
         Self::new(EvalErrorKind::Index, message)
+    }
+    /// The index error of an access.
+    pub fn out_of_bounds(access: OutOfBounds) -> Self {
+        EvalError { out_of_bounds: Some(Box::new(access.clone())), ..Self::index(access.to_string()) }
     }
     /// A value error.
     pub fn value(message: impl Into<String>) -> Self {

@@ -47,7 +47,7 @@ pub use attr::{Attr, AttrDef, AttrKind, Attrs, Presence, SliceSpec};
 pub use builder::{Arg, FuncBuilder};
 pub use diag::{Diagnostic, Diagnostics};
 pub use dtype::{DType, Kind};
-pub use error::{EvalError, EvalErrorKind, TypeError};
+pub use error::{Accessed, EvalError, EvalErrorKind, OutOfBounds, TypeError};
 pub use eval::{EvalCx, Limits, Outcome, evaluate, evaluate_function, evaluate_op};
 pub use expr::ArrayExpr;
 pub use function::{Block, Function, Inst, InstData, Target, Targets, Value, ValueDef};

@@ -9,6 +9,7 @@ use crate::fixture::{Case, choose};
 use crate::translated::{language_of, translate};
 use crate::verdicts::Verdicts;
 use rewright::ir::text::{Numbering, Printer};
+use rewright::language::Locate;
 use rewright::rewrites::check::Check;
 use rewright::rewrites::rule::{FileRule, Liberties, RuleEntry, parse_rules};
 use rewright::rewrites::{Options, RewriteRegistry, Verify, rewrites};
@@ -41,6 +42,8 @@ pub struct Program {
     pub explanation: Option<String>,
     /// The most threads that the program allows; `None` for all.
     pub threads: Option<NonZeroU32>,
+    /// Locates the errors of calls in a text of a source language.
+    locate: Option<Box<dyn Locate>>,
 }
 
 impl Program {
@@ -72,6 +75,7 @@ impl Program {
                 case: None,
                 explanation: Some(translation.explanation),
                 threads: translation.threads,
+                locate: Some(translation.locate),
             });
         }
         let text = read(&input.file)?;
@@ -101,8 +105,20 @@ impl Program {
             rules.extend(rules_of(file, input.no_cache)?);
         }
         let registry = engine::registry_with(&rules)?;
-        let (explanation, threads) = (None, None);
-        Ok(Program { name, text, module, numberings, func, pipeline, liberties, registry, case, explanation, threads })
+        Ok(Program {
+            name,
+            text,
+            module,
+            numberings,
+            func,
+            pipeline,
+            liberties,
+            registry,
+            case,
+            explanation: None,
+            threads: None,
+            locate: None,
+        })
     }
 
     /// Loads a program for commands that call the function: with `--func`, drops all functions except
@@ -165,6 +181,9 @@ impl Program {
     /// The error of a call, located in the text of the program. Kernels know only the location of an
     /// instruction, so this adds the names of its operands.
     pub fn failed(&self, error: &EvalError) -> Error {
+        if let Some(locate) = &self.locate {
+            return Error::from(locate.locate(error));
+        }
         let named = self.operands(error.loc).map_or_else(|| error.message.clone(), |own| named(&error.message, &own));
         Error::eval(&self.name, &self.text, &EvalError { message: named, ..error.clone() })
     }

@@ -1,5 +1,6 @@
 //! Calls: compiles the function of a program for the arrays of a call, and keeps it for later calls.
 
+use crate::checked::CheckedPositions;
 use crate::inputs::{Input, InputKind};
 use crate::statements::{InputFacts, Lowered, Statements};
 use indexmap::IndexMap;
@@ -7,7 +8,8 @@ use rewright::exec::{Arg, Backend, Options};
 use rewright::lowering::exec::LowerError;
 use rewright::rewrites::PipelineError;
 use rewright::{
-    Array, Datum, Diagnostics, EvalError, Executable, NoObserver, Pipeline, RewriteError, Type, rewrites, target_of,
+    Array, Datum, Diagnostic, Diagnostics, EvalError, Executable, NoObserver, Pipeline, RewriteError, Type, rewrites,
+    target_of,
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -30,8 +32,13 @@ pub enum Error {
     #[error(transparent)]
     Lower(#[from] LowerError),
     /// An error at run time, such as a position out of bounds.
-    #[error("{0}")]
-    Call(EvalError),
+    #[error("{place}")]
+    Call {
+        /// The error, as the function has it: positions begin at 0.
+        error: Box<EvalError>,
+        /// The error with its place in the program, as the program counts.
+        place: Diagnostics,
+    },
 }
 
 impl From<Diagnostics> for Error {
@@ -79,6 +86,7 @@ impl Key {
 struct Compiled {
     executable: Executable,
     results: Vec<String>,
+    checked: CheckedPositions,
 }
 
 impl Statements {
@@ -123,7 +131,8 @@ impl Statements {
             let found = args.iter().find(|(own, _)| own.replace('\'', "′") == *name);
             lent.extend(found.map(|(_, arg)| arg.clone()));
         }
-        let results = compiled.executable.call(&lent).map_err(Error::Call)?;
+        let located = |error| Error::Call { place: compiled.checked.locate(&error), error: Box::new(error) };
+        let results = compiled.executable.call(&lent).map_err(located)?;
         Ok(compiled.results.iter().cloned().zip(results).collect())
     }
 
@@ -145,8 +154,8 @@ impl Statements {
             }
         }
         let lowered = self.lowered(given).map_err(|error| Error::Statement(error.into_errors()))?;
-        let results = lowered.results.clone();
-        let compiled = Arc::new(Compiled { executable: compile(lowered, backend)?, results });
+        let (results, checked) = (lowered.results.clone(), lowered.checked.clone());
+        let compiled = Arc::new(Compiled { executable: compile(lowered, backend)?, results, checked });
         if backend == Backend::Auto {
             let keys = values.iter().zip(self.inputs().values()).map(|(value, input)| Key::of(value, input)).collect();
             let mut kept = self.compiled.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -191,7 +200,11 @@ pub fn call_lazy(
     match statements {
         Ok(statements) => statements.call(args),
         Err(Error::Statement(errors)) => Err(Error::Statement(errors.clone())),
-        Err(other) => Err(Error::Call(EvalError::value(other.to_string()))),
+        Err(other) => {
+            let mut place = Diagnostics::new("statement", "");
+            place.push(Diagnostic::new(other.to_string()));
+            Err(Error::Statement(place))
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::ranges::{Check, Ranges, shown_range};
 use rewright::Loc;
 use std::fmt::Write as _;
 
-fn slice(text: &str, loc: Loc) -> String {
+pub(crate) fn slice(text: &str, loc: Loc) -> String {
     let part = text.get(loc.start as usize..(loc.start + loc.len) as usize).unwrap_or_default();
     part.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -100,7 +100,10 @@ fn of_nest(nest: &Nest, found: &mut IndexMap<String, Input>) {
     }
     sizes.extend(nest.given.iter().flat_map(|given| [(&given.lo, given.loc), (&given.hi, given.loc)]));
     let mut nodes: Vec<&Node> = Vec::new();
-    for node in [Some(&nest.body), nest.finish.as_ref(), nest.init.as_ref(), nest.pad.as_ref()].into_iter().flatten() {
+    let forms = nest.accesses.iter().flat_map(|access| access.dims.iter().map(|along| &along.form));
+    let computed = forms.filter_map(|form| form.computed.as_deref());
+    let values = [Some(&nest.body), nest.finish.as_ref(), nest.init.as_ref(), nest.pad.as_ref()];
+    for node in values.into_iter().flatten().chain(computed) {
         node.walk(&mut |node| nodes.push(node));
     }
     for node in nodes {

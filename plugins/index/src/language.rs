@@ -1,9 +1,9 @@
 //! Index notation as a source language of tools, which read its programs in place of IR text.
 
-use crate::Statements;
 use crate::syntax::Assign;
-use rewright::language::{LanguageDef, SourceProgram, Translation};
-use rewright::{Datum, Diagnostics, Type};
+use crate::{CheckedPositions, Statements};
+use rewright::language::{LanguageDef, Locate, SourceProgram, Translation};
+use rewright::{Datum, Diagnostics, EvalError, Type};
 
 static INDEX_NOTATION: LanguageDef = LanguageDef {
     name: "index notation",
@@ -33,6 +33,13 @@ impl SourceProgram for Statements {
             threads: lowered.threads,
             explanation: lowered.explanation,
             warnings: lowered.warnings,
+            locate: Box::new(lowered.checked),
         })
+    }
+}
+
+impl Locate for CheckedPositions {
+    fn locate(&self, error: &EvalError) -> Diagnostics {
+        CheckedPositions::locate(self, error)
     }
 }

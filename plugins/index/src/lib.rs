@@ -33,6 +33,7 @@
 #![forbid(unsafe_code)]
 
 mod call;
+mod checked;
 mod contraction;
 mod einsum;
 mod explain;
@@ -54,6 +55,7 @@ use rewright_index_grammar::parse;
 #[doc(hidden)]
 pub use call::call_lazy;
 pub use call::{Error, eval};
+pub use checked::CheckedPositions;
 pub use einsum::{einsum, einsum_statement};
 pub use inputs::{Input, InputKind};
 pub use rewright_index_grammar::parse::parse;

@@ -17,6 +17,10 @@ use extrema::extrema;
 use rewright::expr::SymExpr;
 use rewright::{Diagnostic, Loc};
 
+/// The advice on a read and on a write that is out of bounds.
+pub(crate) const OUT_OF_BOUNDS: [&str; 2] =
+    ["state a smaller range, or read out of bounds by `pad`, `clamp` or `mod`", "state a smaller range"];
+
 /// A range with both ends; empty if `hi` is below `lo`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Interval {
@@ -531,10 +535,10 @@ impl<'a> Inference<'a> {
                 let from = if list.is_empty() { String::new() } else { format!(", for {}", list.join(" and ")) };
                 let message =
                     format!("`{}` is at {position}, outside of dim {d} with {bounds}{from}", self.slice(along.loc));
-                let help = match (is_padded, access.is_write) {
-                    (true, _) => "state a smaller range, or pad more",
-                    (false, true) => "state a smaller range",
-                    (false, false) => "state a smaller range, or read out of bounds by `pad`, `clamp` or `mod`",
+                let help = if is_padded {
+                    "state a smaller range, or pad more"
+                } else {
+                    OUT_OF_BOUNDS[usize::from(access.is_write)]
                 };
                 Err(NoRanges::Wrong(Box::new(Diagnostic::new(message).at(along.loc).help(help))))
             }
@@ -601,6 +605,11 @@ pub(crate) fn shown_range(range: &Interval, base: i64) -> String {
         (0, Ok(end)) => format!("{}..{}", shown(&range.lo), shown(&end)),
         _ => format!("{}:{}", shown(&range.lo), shown(&range.hi)),
     }
+}
+
+/// The range from `lo` through `hi`.
+pub(crate) fn shown_range_of(lo: i64, hi: i64, base: i64) -> String {
+    shown_range(&Interval { lo: SymExpr::constant(lo), hi: SymExpr::constant(hi) }, base)
 }
 
 /// The extrema of an access of an integer array, when all ranges are known. `None` if nothing is read.

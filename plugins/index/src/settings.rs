@@ -2,7 +2,7 @@
 
 use crate::parse::{Parsed, error};
 use crate::syntax::{Expr, ExprKind, Setting, Unary};
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use rewright::Literal;
 use std::num::NonZeroU32;
 
@@ -25,6 +25,8 @@ pub(crate) struct Options {
     pub dims: IndexMap<String, Vec<String>>,
     /// The names of the parts of arrays of tuples that statements make.
     pub tuples: IndexMap<String, Vec<String>>,
+    /// The scalars that statements compute.
+    pub computed: IndexSet<String>,
     /// The initial value of a reduction.
     pub init: Option<Expr>,
     /// The value of padding.
@@ -46,6 +48,7 @@ impl Default for Options {
             origins: IndexMap::new(),
             dims: IndexMap::new(),
             tuples: IndexMap::new(),
+            computed: IndexSet::new(),
             init: None,
             pad: None,
         }

@@ -1,5 +1,6 @@
 //! Programs of statements: reads a text once, then makes functions of it for the arrays of each call.
 
+use crate::checked::{CheckedPosition, CheckedPositions};
 use crate::explain::explain;
 use crate::inputs::{Input, InputKind, inputs};
 use crate::known::{Known, KnownArray, KnownScalar};
@@ -71,6 +72,8 @@ pub struct Lowered {
     pub explanation: String,
     /// Warnings: explicit ranges that shrink.
     pub warnings: Vec<String>,
+    /// The positions that are verified at each element; they locate the errors of calls.
+    pub checked: CheckedPositions,
 }
 
 /// The instructions of a program in a function.
@@ -78,6 +81,7 @@ struct Appended {
     results: IndexMap<String, Value>,
     explanation: String,
     warnings: Vec<String>,
+    checked: Vec<CheckedPosition>,
 }
 
 /// The reason why there is no function.
@@ -141,6 +145,12 @@ impl Statements {
                             true => options.tuples.shift_remove(&nest.target.name),
                             false => options.tuples.insert(nest.target.name.clone(), nest.target.parts.clone()),
                         };
+                        for name in nest.target.names() {
+                            match nest.target.dims {
+                                Some(_) => options.computed.shift_remove(&name),
+                                None => options.computed.insert(name),
+                            };
+                        }
                         nests.push(nest);
                     }
                     Err(error) => errors.push(*error),
@@ -219,7 +229,7 @@ impl Statements {
         let params: Vec<(&str, Type)> = self.inputs.keys().map(String::as_str).zip(types).collect();
         let mut build = FuncBuilder::new("statements", &params, Vec::new());
         let values = self.inputs.keys().enumerate().map(|(n, name)| (name.clone(), build.param(n))).collect();
-        let appended = self.append_all(&mut build, values, &mut known)?;
+        let appended = self.append_all(&mut build, values, &mut known, true)?;
         let values: Vec<Value> = appended.results.values().copied().collect();
         let types = values.iter().map(|value| build.func().ty(*value).clone()).collect();
         let wrong = |error: Diagnostic| NotLowered::Wrong(self.errors(error));
@@ -250,6 +260,12 @@ impl Statements {
             threads: self.nests.iter().filter_map(|nest| nest.threads).min(),
             explanation: appended.explanation,
             warnings: appended.warnings,
+            checked: CheckedPositions {
+                name: self.name.clone(),
+                text: self.text.clone(),
+                base: self.options.base(),
+                positions: appended.checked,
+            },
         })
     }
 
@@ -291,7 +307,7 @@ impl Statements {
             (name.clone(), facts)
         });
         let (mut known, _) = self.facts(&facts.collect()).map_err(|error| self.errors(*error))?;
-        Ok(self.append_all(build, values, &mut known).map_err(NotLowered::into_errors)?.results)
+        Ok(self.append_all(build, values, &mut known, false).map_err(NotLowered::into_errors)?.results)
     }
 
     /// The facts about all inputs, and their types.
@@ -317,16 +333,21 @@ impl Statements {
         Ok((known, types))
     }
 
-    /// Appends the instructions of all statements.
+    /// Appends the instructions of all statements. In a function of its own, they have the places of their
+    /// statements.
     fn append_all(
         &self,
         build: &mut FuncBuilder<'_>,
         mut values: IndexMap<String, Value>,
         known: &mut Known,
+        is_own: bool,
     ) -> Result<Appended, NotLowered> {
-        let (mut explanation, mut warnings) = (String::new(), Vec::new());
+        let (mut explanation, mut warnings, mut checked) = (String::new(), Vec::new(), Vec::new());
         let mut results: IndexMap<String, Value> = IndexMap::new();
         for nest in &self.nests {
+            if is_own {
+                build.set_loc(nest.loc);
+            }
             self.flatten(nest, build, &mut values, known)?;
             let ranges = infer(nest, known, &self.text).map_err(|error| match error {
                 NoRanges::Wrong(error) => NotLowered::Wrong(self.errors(*error)),
@@ -339,6 +360,7 @@ impl Statements {
                 Refusal::Wrong(error) => NotLowered::Wrong(self.errors(*error)),
                 Refusal::Undecided(error) => NotLowered::Undecided(self.errors(*error)),
             })?;
+            checked.extend(made.checked);
             made.orders.iter().for_each(|order| explanation.push_str(&format!("  {order}\n")));
             for (name, value) in nest.target.names().into_iter().zip(made.values) {
                 let dtype = build.func().ty(value).dtype();
@@ -363,7 +385,7 @@ impl Statements {
             let last = self.nests.iter().rposition(|nest| nest.target.names().contains(name));
             !last.is_some_and(|last| inputs(&self.nests[last + 1..]).contains_key(name))
         });
-        Ok(Appended { results, explanation, warnings })
+        Ok(Appended { results, explanation, warnings, checked })
     }
 
     /// Adds the arrays whose elements a statement reads in row-major order.

@@ -18,6 +18,7 @@ mod target;
 mod values;
 mod written_box;
 
+use crate::checked::CheckedPosition;
 use crate::known::{Known, Unknown};
 use crate::nest::{Nest, Node, Term};
 use crate::ranges::Ranges;
@@ -61,6 +62,7 @@ pub(crate) fn typed(error: TypeError, loc: Loc) -> Refusal {
 }
 
 /// The result of a statement: one value, or one for each part of a tuple.
+#[derive(Default)]
 pub(crate) struct Outcome {
     pub values: Vec<Value>,
     /// The extents; `None` for a scalar.
@@ -69,6 +71,8 @@ pub(crate) struct Outcome {
     pub first: Vec<i64>,
     /// The contraction order and the order of axes, for the explanation.
     pub orders: Vec<String>,
+    /// The positions that are verified at each element.
+    pub checked: Vec<CheckedPosition>,
 }
 
 /// Appends the instructions of a statement. `values` are the arrays and scalars by name.
@@ -99,9 +103,11 @@ pub(crate) fn translate(
         args: Vec::new(),
         levels: Vec::new(),
         stored: Vec::new(),
+        checked: Vec::new(),
         text,
     };
-    translation.statement()
+    let outcome = translation.statement()?;
+    Ok(Outcome { checked: translation.checked, ..outcome })
 }
 
 /// A statement in translation.
@@ -119,6 +125,8 @@ struct Translation<'a, 'b, 'm> {
     levels: Vec<Level>,
     /// The parts of the body that are in arrays, and the indices of these.
     stored: Vec<(&'a Node, Value, Vec<usize>)>,
+    /// The positions that are verified at each element.
+    checked: Vec<CheckedPosition>,
     /// The text of the program.
     text: &'a str,
 }

@@ -2,7 +2,7 @@
 
 use super::super::{Affine, IndexExpr, Mode, Negative, Operand, Source, SymExpr};
 use super::env::Env;
-use crate::error::EvalError;
+use crate::error::{Accessed, EvalError, OutOfBounds};
 use crate::name::Name;
 use crate::scalar::Scalar;
 use smallvec::SmallVec;
@@ -71,11 +71,10 @@ impl Position {
             Position::Gather { arg, index, offset, negative } => {
                 let (shape, elements) = (env.shape(*arg), &env.elements[*arg]);
                 let mut flat = 0;
-                for (dim, (position, &n)) in index.iter().zip(shape).enumerate() {
+                for (axis, (position, &n)) in index.iter().zip(shape).enumerate() {
                     let p = position.at(point, n, env)?;
-                    let p = inside(p, n).ok_or_else(|| {
-                        EvalError::index(format!("reads position {p} of {n} along axis {dim} of an array of positions"))
-                    })?;
+                    let outside = OutOfBounds { accessed: Accessed::Positions, position: p, axis, extent: n };
+                    let p = inside(p, n).ok_or_else(|| EvalError::out_of_bounds(outside))?;
                     flat = flat * n + p;
                 }
                 let found = elements.at(flat).to_i128().unwrap_or_default();
@@ -158,9 +157,8 @@ impl Read {
                     0
                 }
                 (None, _) => {
-                    return Err(EvalError::index(format!(
-                        "operand `{name}` is read at position {p} along axis {axis}, which has extent {extent}"
-                    )));
+                    let accessed = Accessed::Operand(*name);
+                    return Err(EvalError::out_of_bounds(OutOfBounds { accessed, position: p, axis, extent: *extent }));
                 }
             };
             flat = flat * extent + found;
@@ -182,9 +180,8 @@ impl WritePositions {
         for (axis, (position, &extent)) in self.positions.iter().zip(&self.shape).enumerate() {
             let p = position.at(point, extent, env)?;
             let p = inside(p, extent).ok_or_else(|| {
-                let message =
-                    format!("result {result} is written at position {p} along axis {axis}, which has extent {extent}");
-                EvalError::index(message)
+                let accessed = Accessed::Result(result);
+                EvalError::out_of_bounds(OutOfBounds { accessed, position: p, axis, extent })
             })?;
             flat = flat * extent + p;
         }

@@ -110,7 +110,12 @@ impl Resolver<'_> {
             },
             _ => None,
         };
+        let into_range = |args: &[Expr]| matches!(args, [_, range] if matches!(range.kind, ExprKind::Range(..)));
         let (boundary, inner) = match call {
+            Some(("mod" | "clamp", args)) if into_range(args) => {
+                let form = Form { computed: Some(Box::new(self.node(expr)?)), ..Form::constant(Size::Int(0)) };
+                return Ok(Along { form, boundary: Boundary::Inside, loc: expr.loc, is_plain: false });
+            }
             Some(("mod", [inner])) => (Boundary::Wrap, inner),
             Some(("clamp", [inner])) => (Boundary::Clamp, inner),
             Some(("pad", [inner])) => (Boundary::Pad(None), inner),
@@ -120,7 +125,7 @@ impl Resolver<'_> {
             }
             Some(("pad", [inner, lo, hi])) => (Boundary::Pad(Some((self.size(lo)?, self.size(hi)?))), inner),
             Some((f @ ("mod" | "clamp" | "pad"), args)) => {
-                let help = "write `mod(i)`, `clamp(i)`, `pad(i, 2)` or `pad(i, 2, 3)`";
+                let help = "write `mod(i)`, `mod(i, 0..n)`, `clamp(i)`, `pad(i, 2)` or `pad(i, 2, 3)`";
                 return error(format!("`{f}` of a position with {} arguments", args.len()), expr.loc, help);
             }
             _ => (Boundary::Inside, expr),
@@ -132,7 +137,7 @@ impl Resolver<'_> {
         let form = match &inner.kind {
             ExprKind::Name(_) => self.form(array, dim, inner)?,
             // A sum with a name of a block is a name of a block, too.
-            _ if self.has_local(inner) => {
+            _ if self.is_computed(inner) => {
                 let node = self.node(inner)?;
                 Form { computed: Some(Box::new(node)), ..Form::constant(Size::Int(0)) }
             }
@@ -141,11 +146,14 @@ impl Resolver<'_> {
         Ok(Along { form, boundary, loc: expr.loc, is_plain })
     }
 
-    /// Whether a name of a block occurs in an expression.
-    fn has_local(&self, expr: &Expr) -> bool {
+    /// Whether only the loop knows a value: a name of a block, or a scalar of an earlier statement, is in it.
+    fn is_computed(&self, expr: &Expr) -> bool {
         match &expr.kind {
-            ExprKind::Name(name) => matches!(self.meaning(name), Some(Meaning::Local(_))),
-            _ => expr.parts().any(|part| self.has_local(part)),
+            ExprKind::Name(name) => match self.meaning(name) {
+                Some(meaning) => matches!(meaning, Meaning::Local(_)),
+                None => self.options.computed.contains(name),
+            },
+            _ => expr.parts().any(|part| self.is_computed(part)),
         }
     }
 

@@ -129,6 +129,9 @@ impl Resolver<'_> {
                 let (array, dim) = self.dim_of(array, dim)?;
                 return Ok(Term::Size(Size::Extent(array, dim)));
             }
+            ("mod" | "clamp", [value, range]) if matches!(range.kind, ExprKind::Range(..)) => {
+                return self.into_range(name == "mod", value, range, loc);
+            }
             ("max" | "min", [first, rest @ ..]) if rest.len() > 1 => {
                 // Of several numbers: of the first two, then of the result and the next.
                 let op = if name == "max" { "maximum" } else { "minimum" };
@@ -143,6 +146,20 @@ impl Resolver<'_> {
         let function = self.function(name, args.len(), callee.loc)?;
         let args = args.iter().map(|arg| self.node(arg)).collect::<Parsed<Vec<_>>>()?;
         Ok(Term::Apply(function, args))
+    }
+
+    /// `mod(x, lo..hi)` and `clamp(x, lo..hi)`: the number of a range that is congruent to `x`, or next to it.
+    fn into_range(&mut self, wraps: bool, value: &Expr, range: &Expr, loc: Loc) -> Parsed<Term> {
+        let value = self.node(value)?;
+        let (lo, hi) = self.range(range)?;
+        let extent = hi.clone().add(Size::Int(1)).add(lo.clone().multiply(Size::Int(-1)));
+        let [lo, hi, extent] = [lo, hi, extent].map(|size| Node { term: Term::Size(size), loc: range.loc });
+        if !wraps {
+            return Ok(apply("clip", vec![value, lo, hi]));
+        }
+        let node = |term| Node { term, loc };
+        let from_start = node(apply("sub", vec![value, lo.clone()]));
+        Ok(apply("add", vec![node(apply("mod", vec![from_start, extent])), lo]))
     }
 
     /// The function of a name, of this many arguments.
@@ -165,7 +182,9 @@ impl Resolver<'_> {
         if wanted != Arity::Exactly(count) && !matches!(wanted, Arity::AtLeast(n) if n <= count) {
             let (Arity::Exactly(n) | Arity::AtLeast(n)) = wanted;
             let help = match name {
-                "mod" | "clamp" => "of one argument it is a boundary mode, around a position: `A[mod(i)]`",
+                "mod" | "clamp" => {
+                    "of a range it is `mod(x, 0..n)`; of one argument a boundary mode, around a position: `A[mod(i)]`"
+                }
                 _ => "",
             };
             return error(format!("`{name}` has {n} arguments, not {count}"), loc, help);

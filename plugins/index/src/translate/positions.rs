@@ -2,11 +2,12 @@
 
 use super::level::{Item, Level};
 use super::{Made, Translation, at, refuse, typed, undecided};
+use crate::checked::CheckedPosition;
 use crate::known::{plus, sub};
 use crate::nest::{Boundary, Source, Term};
 use crate::ranges::{Check, Placed};
 use rewright::expr::{Affine, AxisKind, Index, IndexExpr, Mode, Negative, Operand, Out, SymExpr, Write};
-use rewright::{Attr, Attrs, DType, Dim, Literal, Loc, Scalar};
+use rewright::{Accessed, Attr, Attrs, DType, Dim, Literal, Loc, Scalar};
 use std::sync::Arc;
 
 /// A dim of a size; `?` if it is neither a number nor a symbol.
@@ -77,6 +78,18 @@ impl Translation<'_, '_, '_> {
         }
     }
 
+    /// Records a position, if it is verified at each element.
+    pub(super) fn note_checked(&mut self, accessed: Accessed, access: usize, dim: usize) -> Made<()> {
+        let (own, placed) = (&self.nest.accesses[access], &self.ranges.placed[access][dim]);
+        let is_checked = self.ranges.checks[access][dim] == Check::Each || !placed.gathers.is_empty();
+        if let (true, Source::Array(name)) = (is_checked, &own.source) {
+            let first = self.first(access, dim)?;
+            let (array, loc) = (name.clone(), own.dims[dim].loc);
+            self.checked.push(CheckedPosition { accessed, array, axis: dim, first, loc, statement: self.nest.loc });
+        }
+        Ok(())
+    }
+
     /// The position of an access along a dim, from 0.
     pub(super) fn position(&mut self, access: usize, dim: usize) -> Made<IndexExpr> {
         let (nest, ranges) = (self.nest, self.ranges);
@@ -115,6 +128,7 @@ impl Translation<'_, '_, '_> {
         let mut index = Vec::new();
         for dim in 0..own.dims.len() {
             index.push(self.position(inner, dim)?);
+            self.note_checked(Accessed::Positions, inner, dim)?;
         }
         let value = self.value_of(name, own.loc)?;
         let offset = self.affine(placed, offset, own.loc)?;

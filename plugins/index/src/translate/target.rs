@@ -13,7 +13,7 @@ use crate::write_map::{self, WriteMap};
 use rewright::expr::{
     Affine, AxisKind, BodyRef, Index, IndexExpr, Mode, Monoid, Operand, Out, Reduction, Source, SymExpr, Write,
 };
-use rewright::{Attr, Attrs, DType, Diagnostic, Dim, Loc, Scalar, Value};
+use rewright::{Accessed, Attr, Attrs, DType, Diagnostic, Dim, Loc, Scalar, Value};
 
 /// The result of a statement as the expression writes it.
 struct Written {
@@ -271,7 +271,7 @@ impl<'a> Translation<'a, '_, '_> {
         let results = self.instruction(level, reductions, dtypes.into_iter().map(out).collect(), loc)?;
         let item = |value: Value| self.build.op("item", [value]).map_err(|e| typed(e, loc));
         let values = results.into_iter().map(item).collect::<Made<Vec<_>>>()?;
-        Ok(Outcome { values, extents: None, first: Vec::new(), orders: Vec::new() })
+        Ok(Outcome { values, ..Outcome::default() })
     }
 
     /// The old and the new value, combined as the assignment says.
@@ -344,7 +344,7 @@ impl<'a> Translation<'a, '_, '_> {
                 *value = self.permuted(*value, order, &written, loc)?;
             }
         }
-        Ok(Outcome { values, extents: Some(written.extents), first: written.first, orders: Vec::new() })
+        Ok(Outcome { values, extents: Some(written.extents), first: written.first, ..Outcome::default() })
     }
 
     /// A copy of an array whose dims are those of a result in another order.
@@ -488,6 +488,7 @@ impl<'a> Translation<'a, '_, '_> {
         let mut index = Vec::new();
         for dim in 0..dims.len() {
             index.push(self.position(access, dim)?);
+            self.note_checked(Accessed::Result(0), access, dim)?;
         }
         let accumulates = matches!(target.assign, Assign::Add | Assign::Multiply | Assign::Combine);
         let part = if is_whole || is_repeated { None } else { self.written_box(access, &array)? };
@@ -516,7 +517,7 @@ impl<'a> Translation<'a, '_, '_> {
         let mut result = match is_store || is_started || is_repeated {
             true => self.finished(results)?[0],
             false => {
-                let operand = self.old_element(&target.name, old, &index, array.dtype);
+                let operand = self.old_element(access, old, &index, array.dtype)?;
                 self.joined_and_finished(operand, results, loc)?
             }
         };
@@ -543,7 +544,7 @@ impl<'a> Translation<'a, '_, '_> {
                 values: results,
                 extents: Some(array.extents),
                 first: array.first,
-                orders: Vec::new(),
+                ..Outcome::default()
             });
         }
         if let Some(part) = part {
@@ -553,7 +554,7 @@ impl<'a> Translation<'a, '_, '_> {
             let new = self.instruction(level, reductions, vec![out], loc)?[0];
             let value = self.build.op_with("update", [old, new], at).map_err(|e| typed(e, loc))?;
             let (extents, first) = (Some(array.extents), array.first);
-            return Ok(Outcome { values: vec![value], extents, first, orders: Vec::new() });
+            return Ok(Outcome { values: vec![value], extents, first, ..Outcome::default() });
         }
         // The new elements, and where they are.
         let (own, fill, write) = match (is_store || !is_repeated, is_repeated) {
@@ -611,7 +612,7 @@ impl<'a> Translation<'a, '_, '_> {
             Some(mask) => self.build.op("where", [*mask, new, old]).map_err(|e| typed(e, loc))?,
             None => new,
         };
-        Ok(Outcome { values: vec![value], extents: Some(array.extents), first: array.first, orders: Vec::new() })
+        Ok(Outcome { values: vec![value], extents: Some(array.extents), first: array.first, ..Outcome::default() })
     }
 
     /// The value whose combination with any old element is this element, given the identity of the reduction.
@@ -634,7 +635,8 @@ impl<'a> Translation<'a, '_, '_> {
     }
 
     /// The old element at the position that is written.
-    fn old_element(&mut self, name: &str, old: Value, index: &[IndexExpr], dtype: DType) -> Item {
+    fn old_element(&mut self, access: usize, old: Value, index: &[IndexExpr], dtype: DType) -> Made<Item> {
+        let name = &self.nest.target.name;
         let arg = self.arg(old);
         let read = |expr: &IndexExpr| rewright::expr::Index {
             expr: expr.clone(),
@@ -644,7 +646,7 @@ impl<'a> Translation<'a, '_, '_> {
             },
         };
         let index = index.iter().map(read).collect();
-        self.operand(name, Operand { name: rewright::Name::new(name), source: Source::Array(arg), dtype, index })
+        self.element(access, Operand { name: rewright::Name::new(name), source: Source::Array(arg), dtype, index })
     }
 
     /// Whether every element of the array is written: each dim by an index of its own, along all of it.

@@ -8,7 +8,7 @@ use crate::nest::{Function, Node, Reducer, Source, Term};
 use rewright::builder::{infer_types, literal_at};
 use rewright::expr::{AxisKind, BodyOp, BodyRef, Operand, Out, SymExpr, Write};
 use rewright::ir::op::eval_scalar;
-use rewright::{Attr, Attrs, DType, Literal, LiteralCx, Loc, Op, Scalar, Type, registry};
+use rewright::{Accessed, Attr, Attrs, DType, Literal, LiteralCx, Loc, Op, Scalar, Type, registry};
 
 /// Ops that compute with truth values as with the numbers 0 and 1.
 const ARITHMETIC: [&str; 9] = ["add", "sub", "mul", "neg", "pos", "abs", "power", "floordiv", "mod"];
@@ -84,6 +84,18 @@ impl Translation<'_, '_, '_> {
         let taken: Vec<String> =
             self.levels.iter().flat_map(|level| level.axes.iter().map(|axis| axis.name.to_string())).collect();
         self.level().operand(name, operand, &|text| taken.iter().any(|own| own == text))
+    }
+
+    /// The element that an access reads by an operand.
+    pub(super) fn element(&mut self, access: usize, operand: Operand) -> Made<Item> {
+        let item = self.operand(&operand.name.to_string(), operand);
+        if let Item::Known(BodyRef::Operand(own), _) = item {
+            let name = self.level().operands[own as usize].name;
+            for dim in 0..self.nest.accesses[access].dims.len() {
+                self.note_checked(Accessed::Operand(name), access, dim)?;
+            }
+        }
+        Ok(item)
     }
 
     /// The value of a node in the innermost expression.
@@ -195,7 +207,7 @@ impl Translation<'_, '_, '_> {
         match &own.source {
             Source::Array(name) => {
                 let operand = self.read_operand(access, name)?;
-                Ok(self.operand(name, operand))
+                self.element(access, operand)
             }
             Source::Range(lo, _) => {
                 let lo = self.known.number(lo).map_err(|e| at(e, own.loc))?;

@@ -162,3 +162,28 @@ fn texts_that_are_no_statements() {
     let signs = format!("s := {}1", "-".repeat(5000));
     refused(&signs, &[], &["nests deeper than"]);
 }
+
+#[test]
+fn positions_that_a_call_computes_have_places() {
+    let x = ("x", ints(&[5, 6, 7]));
+    let run = |text: &str, parts: &[&str]| {
+        let j = ("J", ints(&[1, 5]));
+        let args = if text.contains('J') { vec![x.clone(), j] } else { vec![x.clone()] };
+        refused(text, &args, parts);
+    };
+    run("y[i] := { p = 2i; x[p] } (i in 0..4)", &["1:21", "`p` is at 4, outside of dim 0 of `x` with 0..3", "smaller"]);
+    run(&one("y[i] := { p = 2i; x[p] } (i in 1:4)"), &["2:21", "`p` is at 4, outside of dim 0 of `x` with 1:3"]);
+    let moved = "set one_based, origin x[-3]\ny[i] := { p = 2i - 4; x[p] } (i in 1:4)";
+    run(moved, &["2:25", "`p` is at 0, outside of dim 0 of `x` with -3:-1"]);
+    run("y[i] := x[mod(i, 2..5)] (i in 0..2)\n", &["1:11", "`mod(i, 2..5)` is at 3, outside of dim 0"]);
+    // Positions from an earlier statement, in an expression that later ones are fused with.
+    let computed = "p[k] := 2J[k]\ny[k] := x[p[k]]\nz[k] := y[k] + 1";
+    run(computed, &["2:11", "`p[k]` is at 10, outside of dim 0 of `x` with 0..3", "`pad`"]);
+    run("p[k] := J[k] - 1\ny[k] := x[J[p[k]]]", &["2:13", "`p[k]` is at 4, outside of dim 0 of `J` with 0..2"]);
+    run("p[k] := 2J[k]\nx[p[k]] += 1", &["2:3", "`p[k]` is at 10, outside of dim 0 of `x` with 0..3"]);
+    run("p[k] := 2J[k]\ny[k] := x[p[k] - 2] + x[p[k] - 9]", &["2:25", "`p[k] - 9` is at -7"]);
+    let parts = ["2:11", "`p[k] - 1` is at 4, outside of dim 0 of `x`"];
+    run("p[k] := J[k]\ny[k] := x[p[k] - 1]\nz[k] := x[p[k] - 2] + y[k]", &parts);
+    run("k := J[1]\ny := x[$k]", &["2:8", "`$k` is at 5, outside of dim 0 of `x` with 0..3"]);
+    refused("(max) m := x[i]", &[("x", ints(&[]))], &["1:1", "no max of zero elements"]);
+}

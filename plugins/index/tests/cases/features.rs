@@ -1,7 +1,7 @@
 //! One test for each feature of the notation, by its number in the list of Tullio.jl's features (`f1` to
 //! `f46`). Cases with more detail are in the other files.
 
-use super::{int, scalar};
+use super::{int, one, scalar};
 use crate::support::*;
 use rewright::{DType, Datum, Scalar};
 
@@ -301,7 +301,7 @@ fn f36_blocks() {
     check("y[i] := { u = x[i] + 1; v = u * u; v - u }", &[x()], "y", floats(&[2.0, 6.0, 12.0]));
     refused("y[i] := { u = x[i] }", &[x()], &["a block ends with its value"]);
     let text = "y[i] := { p = i * i; x[p] } (i in 0..3)";
-    refused(text, &[x()], &["position"]);
+    refused(text, &[x()], &["`p` is at 4, outside of dim 0 of `x`"]);
 }
 
 #[test]
@@ -395,4 +395,31 @@ fn f45_options_have_names_and_values() {
 #[test]
 fn f46_einsum_strings_are_statements() {
     assert_eq!(rewright_index::einsum_statement("ij->ji", &[2]).expect("valid"), "R[j, i] := A0[i, j]");
+}
+
+#[test]
+fn scalars_of_earlier_statements_are_positions() {
+    let args = [("x", ints_of(&[2, 3], &[5, 6, 7, 1, 2, 3])), ("a", ints(&[1, 5]))];
+    let found = run("k := a[0]\ny[i] := x[i, $k]\nz[i] := x[i, 2 * $k - i]\nw[i] := x[$(k - 1), i]", &args);
+    assert_eq!(found.keys().collect::<Vec<_>>(), ["y", "z", "w"]);
+    for (name, wanted) in [("y", ints(&[6, 2])), ("z", ints(&[7, 2])), ("w", ints(&[5, 6, 7]))] {
+        assert_eq!(found[name].to_string(), wanted.to_string(), "{name}");
+    }
+    check(&one("k := a[1]\nx[i, $k] += 10"), &args, "x", ints_of(&[2, 3], &[15, 6, 7, 11, 2, 3]));
+    check("k := a[0]\ny[i] := x[0, mod(i + $k)] (i in 0..3)", &args, "y", ints(&[6, 7, 5]));
+    // A scalar that only a computed position has.
+    check("y[i] := { p = i; x[0, p + $q] } (i in 0..2)", &[args[0].clone(), ("q", int(1))], "y", ints(&[6, 7]));
+    let parts = ["the ranges depend on the value of `k`", "give it as an input"];
+    refused("k := a[0]\ny[i] := x[0, i] (i in 0..$k)", &args, &parts);
+    refused("k := 1.5 * a[0]\ny[i] := x[i, $k]", &args, &["this position is f64", "int(x)"]);
+}
+
+#[test]
+fn numbers_in_ranges() {
+    check("y[i] := mod(i - 5, 2..5) (i in 0..6)", &[], "y", ints(&[4, 2, 3, 4, 2, 3]));
+    check("y[i] := clamp(i - 1, 0..=2) (i in 0..5)", &[], "y", ints(&[0, 0, 1, 2, 2]));
+    check(&one("y[i] := mod(i, 1:3) (i in 1:4)"), &[], "y", ints(&[1, 2, 3, 1]));
+    check("y[i] := x[mod(i, 1..size(x, 0))] (i in 0..4)", &[x()], "y", floats(&[3.0, 2.0, 3.0, 2.0]));
+    refused("y[i] := x[mod(i, 2)] (i in 0..4)", &[x()], &["`mod` of a position with 2 arguments", "0..n"]);
+    refused("y[i] := mod(i) (i in 0..4)", &[], &["`mod` has 2 arguments, not 1", "mod(x, 0..n)"]);
 }
