@@ -41,6 +41,7 @@ mod oracle_arrays;
 mod programs;
 mod reads;
 mod row_lanes;
+mod rows_at_once;
 mod rows_beside;
 mod schedules;
 mod search;

@@ -1,12 +1,15 @@
-//! Reduction of several short rows at once.
+//! Reduction of several rows at once.
 //!
-//! The points of a short row are combined quickly; joining its lanes and the epilogue take longer. Here as
-//! many rows as there are lanes are each combined to a vector. A reduction tree across these vectors then
-//! leaves the total of each row in its own lane, so that the epilogue runs once for all rows. The order of
-//! combination is that of a single row.
+//! The points of a row that is not long are combined quickly; joining its lanes and the epilogue take as long
+//! or longer. Here as many rows as there are lanes are each combined to a vector. A reduction tree across
+//! these vectors then leaves the total of each row in its own lane, so that the epilogue runs once for all
+//! rows. The order of combination is that of a single row.
 //!
-//! The last batch overlaps the one before it and computes some rows again. If there are fewer rows than
-//! lanes, the stores of the other lanes are masked.
+//! Rows of up to a round have code of their own for each number of groups. Longer rows are rounds and a rest
+//! of masked groups. In tree order, they are at most a part: leaves combined lane by lane.
+//!
+//! The last batch of short rows overlaps the one before it and computes some rows again; long rows that are
+//! left are computed one by one. If there are fewer rows than lanes, the stores of the other lanes are masked.
 
 use super::allocate::{Mode, Writer, vector_register};
 use super::asm::{Label, Mem, Operand};
@@ -18,7 +21,8 @@ use super::machine::{Inst, Segment, Uniform, Width};
 use super::masks::Masks;
 use super::nest::stride_offset;
 use super::prepared::Prepared;
-use super::row_loop::REMAINING;
+use super::row_loop::{LIMIT, REMAINING};
+use super::rows::INDEX;
 use super::select::Row;
 use super::select::fold::SeveralRows;
 use crate::kernel::{Kernel, KernelError, Packing};
@@ -33,6 +37,15 @@ const MOST_HELD: usize = 4;
 /// The bytes of a vector, and the shift that multiplies by them.
 const VECTOR: i32 = 64;
 const VECTOR_BITS: i32 = 6;
+
+/// The length of the rows of a batch.
+#[derive(Clone, Copy)]
+enum Length {
+    /// Up to a round: `used` of `groups` groups, the last of which may be masked.
+    Groups { groups: usize, used: usize, masked: bool },
+    /// A round of this many groups, or several rounds, and a rest.
+    Rounds { groups: usize },
+}
 
 /// The code that joins the vectors of rows.
 struct Across {
@@ -55,6 +68,12 @@ pub struct Batch {
     /// of their lanes.
     pub(super) rows: u32,
     bytes: u32,
+    /// The frame offsets of the points of a long row, of those after its rounds, of the last index at which a
+    /// round can begin, and of the present row's offset while it is computed.
+    points: u32,
+    rest: u32,
+    whole: u32,
+    row: u32,
     pub(super) masks: Masks,
     /// The layout in which the kernel prefers its elements.
     pub packing: Option<Packing>,
@@ -75,11 +94,11 @@ impl Batch {
         items.pin(first);
         let held: Vec<u8> = (first as u8..registers as u8).collect();
         reserved[0] |= items.pinned() | held.iter().fold(0, |bits, register| bits | 1 << register);
-        let [rows, bytes] = [(); 2].map(|()| frame.place(8));
+        let [rows, bytes, points, rest, whole, row] = [(); 6].map(|()| frame.place(8));
         let masks = Masks::new(rows_of, frame);
         let across = several.across.map(|(join, parts)| Across { join: Prepared::new(join), parts });
         let beside = several.beside.map(Prepared::new);
-        Batch { across, beside, items, reserved, held, rows, bytes, masks, packing: None }
+        Batch { across, beside, items, reserved, held, rows, bytes, points, rest, whole, row, masks, packing: None }
     }
 
     /// True if vectors of rows can be joined.
@@ -167,19 +186,27 @@ impl Writer<'_> {
             self.asm.jump(Code::Jb_rel32_64, *part);
             self.asm.jump(Code::Je_rel32_64, *whole);
         }
+        if let Some(most) = fold.most_of_vector() {
+            self.asm.ri(Code::Cmp_rm64_imm32, rax, most as i32);
+            self.asm.jump(Code::Ja_rel32_64, done);
+        }
+        self.measure_long_rows(batch, groups);
+        self.batches(kernel, (fold, batch), (level, false), |w| {
+            w.joined(kernel, (fold, batch, across), level, Length::Rounds { groups })
+        })?;
         self.asm.jump(Code::Jmp_rel32_64, done);
         for (used, (part, whole)) in (1..).zip(lengths) {
             self.asm.bind(part);
             self.asm.rr(Code::Mov_r64_rm64, REMAINING, rax);
             self.asm.ri(Code::Sub_rm64_imm32, REMAINING, (used as i32 - 1) * lanes);
             self.one_group();
-            self.batches(kernel, (fold, batch), level, |w| {
-                w.joined(kernel, (fold, batch, across), level, (groups, used, true))
+            self.batches(kernel, (fold, batch), (level, true), |w| {
+                w.joined(kernel, (fold, batch, across), level, Length::Groups { groups, used, masked: true })
             })?;
             self.asm.jump(Code::Jmp_rel32_64, done);
             self.asm.bind(whole);
-            self.batches(kernel, (fold, batch), level, |w| {
-                w.joined(kernel, (fold, batch, across), level, (groups, used, false))
+            self.batches(kernel, (fold, batch), (level, true), |w| {
+                w.joined(kernel, (fold, batch, across), level, Length::Groups { groups, used, masked: false })
             })?;
             self.asm.jump(Code::Jmp_rel32_64, done);
         }
@@ -206,13 +233,14 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Computes the rows up to the loop's end in batches. `totals` leaves the totals of a batch where the
+    /// Computes the rows up to the loop's end in batches. If fewer rows remain than a batch has, the last batch
+    /// `overlaps` the one before it, or these rows are left. `totals` leaves the totals of a batch where the
     /// epilogue reads them.
     pub(super) fn batches(
         &mut self,
         kernel: &Kernel,
         (fold, batch): (&Folding, &Batch),
-        level: usize,
+        (level, overlaps): (usize, bool),
         mut totals: impl FnMut(&mut Self) -> Result<(), KernelError>,
     ) -> Result<(), KernelError> {
         let (rax, rcx) = (Register::RAX, Register::RCX);
@@ -234,7 +262,7 @@ impl Writer<'_> {
         self.segment(&fold.after, Mode::Rows)?;
         self.masks = tail;
 
-        // Advances by a batch; if fewer rows remain than that, steps back so that the last batch overlaps.
+        // Advances by a batch; if fewer rows remain than that, may step back so that the last batch overlaps.
         self.asm.load(rcx, Mem::frame(batch.rows));
         self.move_on(kernel, level);
         self.asm.load(rcx, extent);
@@ -242,30 +270,42 @@ impl Writer<'_> {
         self.asm.jump(Code::Je_rel32_64, done);
         self.asm.rm(Code::Sub_r64_rm64, rcx, Mem::frame(batch.rows));
         self.asm.jump(Code::Jns_rel32_64, again);
-        self.move_on(kernel, level);
-        self.asm.jump(Code::Jmp_rel32_64, again);
+        if overlaps {
+            self.move_on(kernel, level);
+            self.asm.jump(Code::Jmp_rel32_64, again);
+        }
         self.asm.bind(done);
         Ok(())
     }
 
-    /// Computes the totals of a batch of rows: row by row, and then joined across. `length` is the number of
-    /// groups, the number of used groups, and whether the last of these is masked.
+    /// Computes the totals of a batch of rows: row by row, and then joined across.
     fn joined(
         &mut self,
         kernel: &Kernel,
         (fold, batch, across): (&Folding, &Batch, &Across),
         level: usize,
-        length: (usize, usize, bool),
+        length: Length,
     ) -> Result<(), KernelError> {
         let rcx = Register::RCX;
-        self.load_pins(&batch.items)?;
-        if length.2 {
-            self.load_mask(self.masks.points);
+        match length {
+            Length::Groups { used, masked, .. } => {
+                self.load_pins(&batch.items)?;
+                if masked {
+                    self.load_mask(self.masks.points);
+                }
+                self.hold_rows(kernel, batch, level, (used, masked))?;
+            }
+            Length::Rounds { .. } => {
+                self.load_pins(&fold.points)?;
+                self.load_mask(self.masks.points);
+            }
         }
-        self.hold_rows(kernel, batch, level, length)?;
         self.asm.rr(Code::Xor_r32_rm32, Register::ECX, Register::ECX);
         let row = self.asm.bound();
-        self.short_row(fold, batch, length)?;
+        match length {
+            Length::Groups { groups, used, masked } => self.short_row(fold, batch, (groups, used, masked))?,
+            Length::Rounds { groups } => self.long_row(fold, batch, groups)?,
+        }
         for (n, (accumulator, &spot)) in fold.accumulators.iter().zip(fold.spots_of(0)).enumerate() {
             let part = Mem { index: Some((rcx, 1)), ..Mem::frame(across.parts[n]) };
             self.get(spot, accumulator.class, part);
@@ -285,7 +325,7 @@ impl Writer<'_> {
         kernel: &Kernel,
         batch: &Batch,
         level: usize,
-        (_, used, masked): (usize, usize, bool),
+        (used, masked): (usize, bool),
     ) -> Result<(), KernelError> {
         let alike = |(_, row): &(u32, &Row)| row.moves && !kernel.buffers[row.buffer as usize].varies[level];
         let mut registers = batch.held.iter().copied();
@@ -332,6 +372,97 @@ impl Writer<'_> {
             left = left.min(half);
             half /= 2;
         }
+        Ok(())
+    }
+
+    /// Computes where rounds of rows of RAX points end, and the number of points and the mask of the last
+    /// group after them.
+    fn measure_long_rows(&mut self, batch: &Batch, groups: usize) {
+        let (lanes, rax) = (self.schedule.lanes as i32, Register::RAX);
+        let round = groups as i32 * lanes;
+        self.asm.store(Mem::frame(batch.points), rax);
+        self.asm.rm(Code::Lea_r64_m, REMAINING, Mem::at(rax, -i64::from(round)));
+        self.asm.store(Mem::frame(batch.whole), REMAINING);
+        self.asm.ri(Code::And_rm64_imm32, rax, round - 1);
+        self.asm.store(Mem::frame(batch.rest), rax);
+        // The last group has one to all lanes.
+        self.asm.rm(Code::Lea_r64_m, REMAINING, Mem::at(rax, -1));
+        self.asm.ri(Code::And_rm64_imm32, REMAINING, lanes - 1);
+        self.asm.r(Code::Inc_rm64, REMAINING);
+        self.one_group();
+    }
+
+    /// Computes one row of a round or more, onto the first set of accumulators: the leaves of a part, if the
+    /// order is a tree, and otherwise the row as one leaf. Preserves RCX.
+    fn long_row(&mut self, fold: &Folding, batch: &Batch, groups: usize) -> Result<(), KernelError> {
+        let (rcx, rdx, round) = (Register::RCX, Register::RDX, (groups * self.schedule.lanes) as i32);
+        let [row, points, whole] = [batch.row, batch.points, batch.whole].map(Mem::frame);
+        let (rest, ended) = (self.asm.label(), self.asm.label());
+        self.asm.store(row, rcx);
+        self.asm.rr(Code::Xor_r32_rm32, Register::ECX, Register::ECX);
+        self.asm.rr(Code::Xor_r32_rm32, Register::EBX, Register::EBX);
+        let again = self.asm.bound();
+        // The last index at which a round can begin.
+        self.asm.load(LIMIT, whole);
+        if let Some(leaf) = fold.leaf() {
+            self.asm.rm(Code::Lea_r64_m, rdx, Mem::at(INDEX, leaf as i64 - i64::from(round)));
+            self.asm.rr(Code::Cmp_r64_rm64, LIMIT, rdx);
+            self.asm.rr(Code::Cmovg_r64_rm64, LIMIT, rdx);
+        }
+        self.neutral(fold, 0..groups)?;
+        self.asm.rr(Code::Cmp_r64_rm64, INDEX, LIMIT);
+        self.asm.jump(Code::Jg_rel32_64, rest);
+        let rounds = self.asm.bound();
+        self.multiple = None;
+        self.round(fold, groups, |_, _| {})?;
+        self.asm.ri(Code::Add_rm64_imm32, INDEX, round);
+        self.asm.rr(Code::Cmp_r64_rm64, INDEX, LIMIT);
+        self.asm.jump(Code::Jle_rel32_64, rounds);
+        if let Some(leaf) = fold.leaf() {
+            self.asm.rm(Code::Cmp_r64_rm64, INDEX, points);
+            self.asm.jump(Code::Jge_rel32_64, ended);
+            self.asm.ri(Code::Test_rm64_imm32, INDEX, leaf as i32 - 1);
+            self.asm.jump(Code::Jne_rel32_64, rest);
+            self.halves(fold, groups, 1)?;
+            self.ending_here(fold, leaf, 1);
+            self.onto_waiting(fold, 1)?;
+            self.wait(fold, 1);
+            self.asm.jump(Code::Jmp_rel32_64, again);
+        }
+        self.asm.bind(rest);
+        self.rest_of_row(fold, batch, groups)?;
+        self.asm.bind(ended);
+        self.halves(fold, groups, 1)?;
+        if fold.leaf().is_some() {
+            self.asm.rr(Code::Xor_r32_rm32, Register::EDX, Register::EDX);
+            self.onto_waiting(fold, 1)?;
+        }
+        self.asm.load(rcx, row);
+        Ok(())
+    }
+
+    /// Combines the points after the rounds of a row, each group with its own accumulators. The last group
+    /// is masked.
+    fn rest_of_row(&mut self, fold: &Folding, batch: &Batch, groups: usize) -> Result<(), KernelError> {
+        let (lanes, rest, ended) = (self.schedule.lanes as i32, Mem::frame(batch.rest), self.asm.label());
+        for group in 0..groups {
+            let whole = self.asm.label();
+            self.asm.mi(Code::Cmp_rm64_imm32, rest, group as i32 * lanes);
+            self.asm.jump(Code::Jbe_rel32_64, ended);
+            self.asm.mi(Code::Cmp_rm64_imm32, rest, (group as i32 + 1) * lanes);
+            self.asm.jump(Code::Ja_rel32_64, whole);
+            (self.multiple, self.masked_group) = (None, group);
+            let binding = Binding { merge: true, ..fold.binding(&[group], group) };
+            self.bound_segment(&fold.points, Mode::Masked, &binding)?;
+            self.masked_group = 0;
+            self.asm.jump(Code::Jmp_rel32_64, ended);
+            self.asm.bind(whole);
+            if group + 1 < groups {
+                self.multiple = None;
+                self.bound_segment(&fold.points, Mode::Group(group), &fold.binding(&[group], group))?;
+            }
+        }
+        self.asm.bind(ended);
         Ok(())
     }
 

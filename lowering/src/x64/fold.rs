@@ -224,6 +224,21 @@ impl Folding {
             Way::Sequence => None,
         }
     }
+    /// The points of a leaf, if rows have leaves.
+    pub fn leaf(&self) -> Option<usize> {
+        match self.way {
+            Way::Tree { leaf, .. } => Some(leaf),
+            Way::Any(_) | Way::Sequence => None,
+        }
+    }
+    /// The most points of a row that are combined lane by lane, onto one vector; `None` for rows of any length.
+    pub fn most_of_vector(&self) -> Option<usize> {
+        match self.way {
+            Way::Tree { apart: 1, part, .. } if self.narrow.is_none() => Some(part),
+            Way::Tree { leaf, .. } => Some(leaf),
+            Way::Any(_) | Way::Sequence => None,
+        }
+    }
     /// The locations of a group's accumulators.
     pub fn spots_of(&self, group: usize) -> &[Spot] {
         &self.spots[group]

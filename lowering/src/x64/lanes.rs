@@ -119,7 +119,7 @@ impl Writer<'_> {
     ) -> Result<(), KernelError> {
         self.asm.store(Mem::frame(batch.rows), REMAINING);
         self.write_masks(&batch.masks);
-        self.batches(kernel, (fold, batch), level, |w| {
+        self.batches(kernel, (fold, batch), (level, true), |w| {
             totals(w)?;
             for (accumulator, &spot) in fold.accumulators.iter().zip(fold.spots_of(0)) {
                 w.get(spot, accumulator.class, Mem::frame(accumulator.total));

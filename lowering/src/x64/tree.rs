@@ -13,6 +13,7 @@ use super::fold::{Folding, SHORT};
 use super::machine::Class;
 use super::row_loop::{LIMIT, REMAINING};
 use super::rows::INDEX;
+use super::select::Row;
 use super::unsupported;
 use crate::kernel::KernelError;
 use crate::schedule::facts;
@@ -211,7 +212,7 @@ impl Writer<'_> {
     /// Loads RDX with the position in the stack of the first entry that merges with the subtree that ends at
     /// the index. RCX is the top of the stack. The number of merging entries is the number of trailing zeros
     /// of the index in units of `points`.
-    fn ending_here(&mut self, fold: &Folding, points: usize, groups: usize) {
+    pub(super) fn ending_here(&mut self, fold: &Folding, points: usize, groups: usize) {
         let (rdx, entry) = (Register::RDX, fold.entry(groups));
         self.asm.rr(Code::Tzcnt_r64_rm64, rdx, INDEX);
         self.asm.rri(Code::Imul_r64_rm64_imm32, rdx, rdx, -(entry as i32));
@@ -225,7 +226,7 @@ impl Writer<'_> {
 
     /// Combines the entries of the stack from RDX to its top, RCX, with the present result, which is on
     /// their right.
-    fn onto_waiting(&mut self, fold: &Folding, groups: usize) -> Result<(), KernelError> {
+    pub(super) fn onto_waiting(&mut self, fold: &Folding, groups: usize) -> Result<(), KernelError> {
         let (rcx, rdx, done) = (Register::RCX, Register::RDX, self.asm.label());
         self.asm.rr(Code::Cmp_r64_rm64, rcx, rdx);
         self.asm.jump(Code::Je_rel32_64, done);
@@ -321,9 +322,9 @@ impl Writer<'_> {
         }
         self.asm.store(Mem::frame(fold.copies), rax);
         self.asm.load(rdx, Mem::frame(self.places.extents[leaves.axis]));
-        if let Some((near, far)) = self.asked(fold, leaves) {
+        if let Some(near) = self.asked(fold) {
             self.asm.rm(Code::Lea_r64_m, rcx, Mem::at(rdx, -i64::from(near)));
-            self.asm.ri(Code::Cmp_rm64_imm32, rcx, far.saturating_sub(near));
+            self.asm.ri(Code::Cmp_rm64_imm32, rcx, i32::MAX - near);
             self.asm.rr(Code::Sbb_r64_rm64, rcx, rcx);
             self.asm.rr(Code::Or_r64_rm64, rax, rcx);
         }
@@ -335,19 +336,18 @@ impl Writer<'_> {
         self.asm.store(Mem::frame(fold.whole), rdx);
     }
 
-    /// The range of row lengths, in points, whose elements are prefetched; `None` if never. If there is a
-    /// range, partial leaves and copied leaves are prefetched in rows of any length: they have no loop
-    /// without prefetches.
-    fn asked(&self, fold: &Folding, leaves: Leaves) -> Option<(i32, i32)> {
+    /// The points of a row from which on its elements are prefetched; `None` if never. If there is a number,
+    /// partial leaves and copied leaves are prefetched in rows of any length: they have no loop without
+    /// prefetches. On Zen 4, no row gained: rows of 500 to 1,000 points in the last-level cache took up to a
+    /// fifth longer, and those in memory up to twice as long.
+    fn asked(&self, fold: &Folding) -> Option<i32> {
         let bytes = self.bytes_a_point() as i32;
         let asks = self.evex() && bytes > 0 && fold.points.segment.insts.len() <= SHORT;
-        // Backwards, hardware prefetchers find only the beginning of a leaf.
-        let large = large().filter(|_| !leaves.backwards).map(|large| large as i32);
-        asks.then(|| (NEAR / bytes, large.map_or(i32::MAX, |large| large.max(NEAR) / bytes)))
+        (asks && unasked_beyond().is_none()).then(|| NEAR / bytes)
     }
 
     /// Pushes the result of the first groups onto the stack, whose top is RCX.
-    fn wait(&mut self, fold: &Folding, groups: usize) {
+    pub(super) fn wait(&mut self, fold: &Folding, groups: usize) {
         for group in 0..groups {
             self.each_waiting(fold, |w, spot, class, mem| w.get(spot, class, mem), (group, group));
         }
@@ -403,6 +403,13 @@ impl Writer<'_> {
         self.asm.mi(Code::Mov_rm64_imm32, start, 0);
     }
 
+    /// The rows whose elements differ from point to point, and from one reduced row to the next.
+    fn read_once(&self) -> Vec<u32> {
+        let is_single = !self.rows.iter().any(|row| row.crosses);
+        let once = |(number, row): (u32, &Row)| (row.moves && (row.crosses || is_single)).then_some(number);
+        (0..).zip(self.rows).filter_map(once).collect()
+    }
+
     /// The rows whose elements differ from point to point.
     fn moving(&self) -> Vec<usize> {
         (0..self.rows.len()).filter(|&n| self.rows[n].moves).collect()
@@ -429,7 +436,7 @@ impl Writer<'_> {
         self.neutral(fold, 0..groups)?;
         self.asm.bind(rounds);
         self.leaf_rounds(fold, leaves, false)?;
-        if self.asked(fold, leaves).is_none() {
+        if self.asked(fold).is_none() {
             self.asm.rm(Code::Lea_r64_m, REMAINING, Mem::at(LIMIT, lanes as i64));
             self.asm.rr(Code::Cmp_r64_rm64, REMAINING, INDEX);
             self.asm.jump(Code::Jg_rel32_64, few);
@@ -458,7 +465,7 @@ impl Writer<'_> {
         self.asm.bind(adjacent);
         self.neutral(fold, 0..leaves.groups)?;
         self.asm.rr(Code::Cmp_r64_rm64, INDEX, LIMIT);
-        match self.asked(fold, leaves) {
+        match self.asked(fold) {
             Some(_) => {
                 self.asm.jump(Code::Jg_rel32_64, aside.few);
                 self.leaf_rounds(fold, leaves, true)?;
@@ -476,7 +483,7 @@ impl Writer<'_> {
     }
 
     /// Combines the upper half of the groups with the lower half, until `left` groups are left.
-    fn halves(&mut self, fold: &Folding, mut groups: usize, left: usize) -> Result<(), KernelError> {
+    pub(super) fn halves(&mut self, fold: &Folding, mut groups: usize, left: usize) -> Result<(), KernelError> {
         while groups > left {
             groups /= 2;
             (0..groups).try_for_each(|set| self.combine(fold, set, set + groups))?;
@@ -495,7 +502,7 @@ impl Writer<'_> {
         let round = self.asm.bound();
         self.multiple = None;
         self.round(fold, leaves.groups, |w, group| {
-            for row in (0..w.rows.len() as u32).filter(|&row| prefetches && w.rows[row as usize].moves) {
+            for row in if prefetches { w.read_once() } else { Vec::new() } {
                 // Backwards, it prefetches the same elements of the preceding leaf.
                 let bytes =
                     if leaves.backwards { -((leaves.points * w.rows[row as usize].size) as i64) } else { AHEAD };
