@@ -1,9 +1,9 @@
 //! Compiled kernels and loop programs: machine code in memory.
 
 use super::emit::Emitter;
-use super::plan::Plan;
 use super::program::ProgramEmitter;
 use super::runtime::Site;
+use super::vector_plan::VectorPlan;
 use super::{Cranelift, unsupported};
 use crate::kernel::{CompiledKernel, KOp, Kernel, KernelArgs, KernelError, fence};
 use crate::program::{ALIGN, Program};
@@ -133,7 +133,7 @@ impl CompiledKernel for Code {
 
     fn schedule(&self) -> String {
         match &self.source {
-            Source::Kernel(kernel) => Plan::new(kernel, self.codegen.features).describe(kernel),
+            Source::Kernel(kernel) => VectorPlan::new(kernel, self.codegen.features).describe(kernel),
             Source::Program(_, kernels, _) => {
                 let own = kernels.iter().map(|kernel| kernel.schedule());
                 ["one point after the other".to_string()].into_iter().chain(own).collect::<Vec<_>>().join("; kernel: ")

@@ -14,9 +14,9 @@ use std::rc::Rc;
 
 use super::Features;
 use super::lanes::Group;
-use super::plan::Plan;
 use super::runtime::{Site, parts};
 use super::staging::Staging;
+use super::vector_plan::VectorPlan;
 
 /// Builds the function of one kernel.
 pub struct Emitter<'a> {
@@ -47,7 +47,7 @@ pub struct Emitter<'a> {
     /// The stack slots of the operands and results of reference calls.
     pub slots: Option<(StackSlot, StackSlot)>,
     /// The plan of the innermost loop.
-    pub plan: Plan,
+    pub plan: VectorPlan,
     /// The copies of rows whose elements are not adjacent.
     pub staging: Staging,
     /// Whether no row has to be copied; `None` if there is no vector loop.
@@ -105,7 +105,7 @@ impl<'a> Emitter<'a> {
         sites: &'a [Site],
         features: Features,
     ) -> Result<Self, KernelError> {
-        let plan = Plan::new(kernel, features);
+        let plan = VectorPlan::new(kernel, features);
         let mut emitter = Emitter {
             b,
             kernel,

@@ -12,7 +12,6 @@ mod loops;
 mod memory;
 mod nest;
 mod parts;
-mod plan;
 mod program;
 mod row_copy;
 mod rows;
@@ -24,6 +23,7 @@ mod vector;
 mod vector_convert;
 mod vector_divide;
 mod vector_memory;
+mod vector_plan;
 mod version;
 mod widths;
 

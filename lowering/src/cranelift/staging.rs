@@ -1,7 +1,7 @@
 //! Staging: copies of rows whose elements are not adjacent, to contiguous areas on the stack and back.
 
 use super::emit::Emitter;
-use super::plan::Plan;
+use super::vector_plan::VectorPlan;
 use crate::kernel::{KOp, Kernel, KernelError, Part};
 use cranelift_codegen::ir::{InstBuilder, StackSlot, Value, types};
 
@@ -39,7 +39,7 @@ pub fn room(kernel: &Kernel) -> usize {
 
 impl Staging {
     /// The layout for a kernel.
-    pub fn new(kernel: &Kernel, plan: &Plan) -> Self {
+    pub fn new(kernel: &Kernel, plan: &VectorPlan) -> Self {
         let round = plan.lanes * plan.groups;
         let points = room(kernel) / round * round;
         let mut offsets = Vec::new();

@@ -2,7 +2,7 @@
 //!
 //! The kernel writes to the destination in place if the following holds: no other value shares the
 //! destination's buffer, the kernel can't fail, and it reads elements of the destination only where it
-//! writes them (`heir.rs`). Otherwise the result replaces the destination, and nothing is copied either.
+//! writes them (`reused.rs`). Otherwise the result replaces the destination, and nothing is copied either.
 
 use super::machine::{Activation, Machine};
 use super::plan::{ArrayEval, Destination, KernelStep, Slot, Step};

@@ -12,7 +12,7 @@ use super::fresh::Fresh;
 use super::launch::Extent;
 use super::loop_program::LoopProgram;
 use super::machine::{Activation, Machine};
-use super::parts::{Part, Update, part, part_of};
+use super::parts::{ArrayPart, Update, part, part_of};
 use super::plan::{KernelStep, Meaning, Slot, Step, StepKind};
 use super::value::{Held, Strides, Target, array_place};
 use crate::lower::program::ProgramSpace;
@@ -28,7 +28,7 @@ enum Maker<'s> {
 impl Step {
     /// Whether the step may write its result to this part without a loss. Reductions and loop programs keep
     /// totals there, which should be adjacent.
-    pub(super) fn may_fill(&self, part: &Part) -> bool {
+    pub(super) fn may_fill(&self, part: &ArrayPart) -> bool {
         let size = part.dtype.size();
         let mut axes = part.shape.iter().zip(&part.strides).filter(|(extent, _)| **extent > 1).peekable();
         let is_adjacent = axes.peek().is_none() || axes.any(|(_, stride)| stride.unsigned_abs() == size);
@@ -72,7 +72,7 @@ impl Machine<'_> {
             return Ok(false);
         };
         let part = part(act.frame, next, 2, &update.slices);
-        let fits = |part: &Part| part.dtype == made.ty.dtype() && step.may_fill(part);
+        let fits = |part: &ArrayPart| part.dtype == made.ty.dtype() && step.may_fill(part);
         let Some(part) = part.filter(fits) else { return Ok(false) };
         let base = self.operand(act, next, 0);
         let len = base.shape().iter().product::<usize>() as u64;
@@ -150,7 +150,7 @@ impl Machine<'_> {
         act: &mut Activation<'_, '_>,
         next: &Step,
         update: &Update,
-        part: &Part,
+        part: &ArrayPart,
         in_place: bool,
     ) -> Result<Option<(Whole, Target)>, EvalError> {
         let Some(&slot) = next.args.first() else { return Ok(None) };

@@ -3,7 +3,7 @@
 use super::buffers::Buffers;
 use super::out::{OutPlace, ViewMut};
 use super::plan::{DimCheck, FuncPlan};
-use super::replay::Again;
+use super::replay::ReplayCache;
 use super::value::Held;
 use rewright_ir::{Name, Value};
 use rustc_hash::FxHashMap;
@@ -25,7 +25,7 @@ pub struct Frame {
     /// Memory for the elements of arrays. The machine owns it while it runs.
     pub buffers: Buffers,
     /// The replay cache: signatures of recent calls, and their recorded steps.
-    pub again: Again,
+    pub replays: ReplayCache,
 }
 
 // SAFETY: the pointers that keep this from being `Send` are those of lent elements and of results' places.
@@ -48,7 +48,7 @@ impl Frame {
             stored: vec![false; plan.params.len()],
             into: Vec::with_capacity(plan.results.len()),
             buffers: Buffers::default(),
-            again: Again::default(),
+            replays: ReplayCache::default(),
         }
     }
 
@@ -67,7 +67,7 @@ impl Frame {
 
     /// Frees the memory that is kept for later calls.
     pub fn trim(&mut self) {
-        self.again = Again::default();
+        self.replays = ReplayCache::default();
     }
 
     /// Sets the places of results. A place is direct, so that kernels write to it, if no argument and no

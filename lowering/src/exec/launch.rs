@@ -78,7 +78,7 @@ pub struct How {
 }
 
 /// The kind of calls with the same loops.
-pub(super) enum Way {
+pub(super) enum CallKind {
     /// A plain kernel call: the first kernel if the results' memory was not written before, otherwise the
     /// second.
     Kernel([Arc<dyn CompiledKernel>; 2]),
@@ -90,13 +90,13 @@ pub(super) enum Way {
     Decided,
 }
 
-impl std::fmt::Debug for Way {
+impl std::fmt::Debug for CallKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Way::Kernel(_) => "Kernel",
-            Way::Plain => "Plain",
-            Way::RowBlocks => "RowBlocks",
-            Way::Decided => "Decided",
+            CallKind::Kernel(_) => "Kernel",
+            CallKind::Plain => "Plain",
+            CallKind::RowBlocks => "RowBlocks",
+            CallKind::Decided => "Decided",
         })
     }
 }
@@ -442,14 +442,14 @@ impl Launch {
     }
 
     /// The kind of calls with these loops, for any addresses.
-    pub(super) fn way(&self, bound: &Bound, points: u64, how: How) -> Way {
+    pub(super) fn call_kind(&self, bound: &Bound, points: u64, how: How) -> CallKind {
         let in_blocks = row_blocks::has_blocks(&self.lowered, bound);
         if in_blocks && self.is_small(bound, points) && !how.remember {
-            return Way::RowBlocks;
+            return CallKind::RowBlocks;
         }
         if self.is_small(bound, points) && !how.remember {
             let kernel = || self.compiled().clone();
-            return if self.packed { Way::Plain } else { Way::Kernel([kernel(), kernel()]) };
+            return if self.packed { CallKind::Plain } else { CallKind::Kernel([kernel(), kernel()]) };
         }
         let most = if Decision::may_share(&self.lowered, bound) { how.threads } else { 1 };
         let is_one = self.lowered.wish.threads.is_none() && Threads::are_one(self.lowered.nanos(bound), most);
@@ -466,9 +466,9 @@ impl Launch {
         let kernels = || Some([kernel(false)?, kernel(true)?]);
         let kernels = if is_one && !self.packed && !how.remember { kernels() } else { None };
         match kernels {
-            Some(_) if in_blocks => Way::RowBlocks,
-            Some(kernels) => Way::Kernel(kernels),
-            None => Way::Decided,
+            Some(_) if in_blocks => CallKind::RowBlocks,
+            Some(kernels) => CallKind::Kernel(kernels),
+            None => CallKind::Decided,
         }
     }
 

@@ -66,7 +66,6 @@ mod direction;
 mod fill_part;
 mod frame;
 mod fresh;
-mod heir;
 mod huge;
 mod interleaved;
 mod join;
@@ -84,6 +83,7 @@ mod print;
 mod replay;
 mod reshape;
 mod results;
+mod reuse;
 mod run_kernel;
 mod small;
 mod stats;
@@ -352,7 +352,7 @@ impl Executable {
             return Ok(Results::new(self.evaluate(args)?.results.into(), Home::Nowhere));
         }
         let mut given = Given::default();
-        if self.again(args, &[], &mut given) {
+        if self.replayed(args, &[], &mut given) {
             let home = match given.small {
                 true => Home::Thread,
                 false => Home::Executable { kept: self.inner.kept.clone(), whole: given.whole },
@@ -430,7 +430,7 @@ impl Executable {
             let mut results: Vec<Held> = self.evaluate(args)?.results.into_iter().map(Held::from).collect();
             return write_all(&places, &mut results, &mut Buffers::default());
         }
-        if self.again(args, outs, &mut Given::default()) {
+        if self.replayed(args, outs, &mut Given::default()) {
             return Ok(());
         }
         self.run_into(args.iter().map(Arg::hold), outs, |frame, buffers, ended| {
@@ -443,13 +443,13 @@ impl Executable {
 
     /// Replays a recorded call with the same signature, if there is one, and returns whether it did.
     #[inline]
-    fn again(&self, args: &[Arg<'_>], outs: &[ViewMut<'_>], given: &mut Given) -> bool {
+    fn replayed(&self, args: &[Arg<'_>], outs: &[ViewMut<'_>], given: &mut Given) -> bool {
         if self.options.times {
             return false;
         }
         let (pool, plan) = (&self.inner.pools[0], &self.inner.plan.functions[0]);
-        let done = pool.with_used(|Frame { again, buffers, .. }| {
-            let done = again.call(plan, args, outs, buffers, self.how, given);
+        let done = pool.with_used(|Frame { replays, buffers, .. }| {
+            let done = replays.call(plan, args, outs, buffers, self.how, given);
             buffers.end();
             done
         });
@@ -462,7 +462,7 @@ impl Executable {
         if self.options.times || plan.steps.len() > LONG {
             return;
         }
-        pool.with_used(|frame| frame.again.remember(plan, args, outs, self.how));
+        pool.with_used(|frame| frame.replays.remember(plan, args, outs, self.how));
     }
 
     fn name(&self) -> Name {

@@ -134,7 +134,7 @@ impl New {
     /// # Safety
     /// The part was found in an array with these strides, and all of its elements are valid to write. The
     /// new elements do not alias it, and have the part's dtype and shape.
-    unsafe fn write(&self, to: &Part, whole: &Target) {
+    unsafe fn write(&self, to: &ArrayPart, whole: &Target) {
         let target = to.target(whole);
         // SAFETY: the caller's promise.
         unsafe {
@@ -147,7 +147,7 @@ impl New {
 }
 
 /// A part of an array.
-pub(super) struct Part {
+pub(super) struct ArrayPart {
     pub dtype: DType,
     pub pointer: *const u8,
     /// The distance in bytes from the array's first element.
@@ -158,7 +158,7 @@ pub(super) struct Part {
     pub along: SmallVec<[Along; 4]>,
 }
 
-impl Part {
+impl ArrayPart {
     /// The part of an array with these elements.
     pub fn target(&self, whole: &Target) -> Target {
         Target { pointer: whole.pointer.wrapping_offset(self.offset), strides: self.strides.clone(), used: whole.used }
@@ -167,7 +167,7 @@ impl Part {
 
 /// The part of the first operand at positions of the leading axes (the operands from `first` on), and at
 /// slices of the following axes. `None` if a position is out of bounds.
-pub(super) fn part(frame: &Frame, step: &Step, first: usize, slices: &[SliceSpec]) -> Option<Part> {
+pub(super) fn part(frame: &Frame, step: &Step, first: usize, slices: &[SliceSpec]) -> Option<ArrayPart> {
     let whole = frame.slots[step.args.first()?.0 as usize].place()?;
     part_of(&whole, frame, step, first, slices)
 }
@@ -179,7 +179,7 @@ pub(super) fn part_of(
     step: &Step,
     first: usize,
     slices: &[SliceSpec],
-) -> Option<Part> {
+) -> Option<ArrayPart> {
     let slot = |slot: &Slot| &frame.slots[slot.0 as usize];
     let Place { dtype, pointer, shape, strides, unit } = *whole;
     let positions = step.args.get(first..)?;
@@ -206,7 +206,7 @@ pub(super) fn part_of(
     }
     // Without elements the offset may be out of bounds.
     let offset = if shape.contains(&0) { 0 } else { offset };
-    Some(Part { dtype, pointer: pointer.wrapping_offset(offset), offset, shape, strides, along })
+    Some(ArrayPart { dtype, pointer: pointer.wrapping_offset(offset), offset, shape, strides, along })
 }
 
 /// Broadcasts an array to `shape`: drops surplus leading axes of extent 1, and repeats others. `None` if it

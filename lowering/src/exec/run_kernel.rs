@@ -2,12 +2,12 @@
 
 use super::buffers::RawBuffer;
 use super::by_reference::Why;
-use super::heir::{Heir, inherit};
 use super::launch::{Extent, operands, symbol};
 use super::loop_program::UNFIT;
 use super::machine::{Activation, Machine};
 use super::out::OutPlace;
 use super::plan::{ArrayEval, Def, Destination, KernelStep, Meaning, Slot, Step};
+use super::reuse::{ReusedBuffer, reuse_buffer};
 use super::value::{Held, Lent, Shape, Target, fill_elements, write_over};
 use crate::lower::Space;
 use rewright_ir::{EvalError, Name};
@@ -74,12 +74,12 @@ impl Machine<'_> {
                     target
                 }
                 None => {
-                    if let Some(heir) = inherit(act, step, kernel, &extent) {
-                        self.buffers.borrow_mut().stats.reused += u64::from(heir.died);
-                        let (held, pointer) = ((heir.array.len() * dtype.size()) as u64, heir.pointer);
-                        let strides = heir.strides.clone();
+                    if let Some(reused) = reuse_buffer(act, step, kernel, &extent) {
+                        self.buffers.borrow_mut().stats.reused += u64::from(reused.died);
+                        let (held, pointer) = ((reused.array.len() * dtype.size()) as u64, reused.pointer);
+                        let strides = reused.strides.clone();
                         self.bytes.set(self.bytes.get().saturating_sub(held));
-                        rooms.push(Room::Operand(heir));
+                        rooms.push(Room::Operand(reused));
                         Target { pointer, strides, used: true }
                     } else {
                         self.room(shape, dtype.size())?;
@@ -108,8 +108,8 @@ impl Machine<'_> {
         if ended.is_err() {
             // An error message shows the operands, so they return to their slots.
             for room in rooms.drain(..) {
-                if let Room::Operand(heir) = room {
-                    act.frame.slots[heir.slot.0 as usize] = Held::Array(heir.array);
+                if let Room::Operand(reused) = room {
+                    act.frame.slots[reused.slot.0 as usize] = Held::Array(reused.array);
                 }
             }
         }
@@ -119,7 +119,7 @@ impl Machine<'_> {
         for (((def, result), room), target) in step.defs.iter().zip(&extent.results).zip(rooms).zip(targets) {
             let (dtype, shape) = (def.ty.dtype(), Shape::from(&*result.shape));
             let held = match room {
-                Room::Operand(heir) => Held::Array(heir.array),
+                Room::Operand(reused) => Held::Array(reused.array),
                 Room::New(buffer) => {
                     // SAFETY: the kernel, and the fill before it, have written every element with values of
                     // the dtype.
@@ -302,7 +302,7 @@ enum Room {
     /// The caller's buffer, or a part of another array.
     Lent,
     /// The buffer of an operand that dies, or of the destination of the store.
-    Operand(Heir),
+    Operand(ReusedBuffer),
     /// A buffer of the pool.
     New(RawBuffer),
 }

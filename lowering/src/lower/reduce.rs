@@ -17,7 +17,7 @@ use rewright_ir::{ArrayExpr, Attrs, DType, Scalar};
 use smallvec::SmallVec;
 
 /// The lowering of one reduction.
-struct Plan<'a> {
+struct ReductionPlan<'a> {
     combine: &'a Combine,
     dtypes: Vec<DType>,
     /// Whether one more accumulator after the others tells whether they hold a value.
@@ -31,15 +31,15 @@ struct Plan<'a> {
     counts_from: Option<u32>,
 }
 
-impl<'a> Plan<'a> {
-    fn of(reduction: &'a Reduction, any_order: bool, rows_are_points: bool) -> Result<Plan<'a>, NotLowered> {
+impl<'a> ReductionPlan<'a> {
+    fn of(reduction: &'a Reduction, any_order: bool, rows_are_points: bool) -> Result<ReductionPlan<'a>, NotLowered> {
         let dtypes = reduction.accumulators.clone();
         let combine = &reduction.combine;
         if let Init::Existing(_) = reduction.init {
             return NotLowered::because("it starts from the elements of an array");
         }
         let start = reduction.initial_values();
-        let mut plan = Plan { combine, dtypes, flagged: false, start, any_order, counts_from: None };
+        let mut plan = ReductionPlan { combine, dtypes, flagged: false, start, any_order, counts_from: None };
         plan.flagged =
             matches!(combine, Combine::Region(_)) && !plan.begins_with_start(reduction.order(rows_are_points));
         Ok(plan)
@@ -87,7 +87,7 @@ pub struct BlockJoin {
 }
 
 impl BlockJoin {
-    fn new(plans: &[Plan<'_>], order: Order, is_free: bool) -> Result<BlockJoin, NotLowered> {
+    fn new(plans: &[ReductionPlan<'_>], order: Order, is_free: bool) -> Result<BlockJoin, NotLowered> {
         let (mut k, none, mut neutral) = (KernelBuilder::new(2), Attrs::new(), Vec::new());
         for plan in plans {
             let Combine::Builtin(monoid) = *plan.combine else { return several_rows() };
@@ -151,8 +151,11 @@ impl Lowering<'_> {
         yields: Vec<Elem>,
     ) -> Result<Vec<ResultMap>, NotLowered> {
         let points = expr.rows_are_points();
-        let plans =
-            expr.reductions.iter().zip(expr.any_order()).map(|(reduction, any)| Plan::of(reduction, any, points));
+        let plans = expr
+            .reductions
+            .iter()
+            .zip(expr.any_order())
+            .map(|(reduction, any)| ReductionPlan::of(reduction, any, points));
         let mut plans = plans.collect::<Result<Vec<_>, _>>()?;
         let Some(order) = Order::common(expr.orders()) else {
             return NotLowered::because("its reductions combine in different orders");
@@ -184,19 +187,19 @@ impl Lowering<'_> {
                 return several_rows();
             }
             // For `dot`, memory holds the sum, which is the result.
-            let is_dot = |plan: &Plan<'_>| plan.is(&[Monoid::Dot]);
+            let is_dot = |plan: &ReductionPlan<'_>| plan.is(&[Monoid::Dot]);
             let is_sum = matches!(&plans[..], [plan] if is_dot(plan))
                 && expr.finish.as_ref().is_some_and(|finish| finish.yields == [BodyRef::Acc(0)]);
             let held = plans.iter().flat_map(|plan| &plan.dtypes[..if is_dot(plan) { 1 } else { plan.dtypes.len() }]);
             let same = expr.outs.iter().map(|out| &out.dtype).eq(held);
-            let is_pair = |plan: &Plan<'_>| plan.dtypes.len() > 1;
+            let is_pair = |plan: &ReductionPlan<'_>| plan.dtypes.len() > 1;
             if !same || !is_sum && (expr.finish.is_some() || plans.iter().any(is_pair)) {
                 return NotLowered::because("it computes from totals that several rows contribute to");
             }
         }
         // The first of the greatest elements is the same in blocks of rows as in sequence; sums differ.
-        let in_blocks = |plan: &Plan<'_>| plan.is(&[Monoid::Sum, Monoid::Dot]) && !plan.any_order;
-        let is_free = |plan: &Plan<'_>| plan.any_order || plan.is(&[Monoid::Min, Monoid::Max]);
+        let in_blocks = |plan: &ReductionPlan<'_>| plan.is(&[Monoid::Sum, Monoid::Dot]) && !plan.any_order;
+        let is_free = |plan: &ReductionPlan<'_>| plan.any_order || plan.is(&[Monoid::Min, Monoid::Max]);
         if axes.goes_on() && order != Order::Sequential && plans.iter().any(in_blocks) {
             self.block_join = Some(BlockJoin::new(&plans, order, false)?);
         } else if !axes.has_rows() && plans.iter().all(is_free) {
@@ -261,7 +264,13 @@ impl Lowering<'_> {
     }
 
     /// Combines two tuples of accumulators.
-    fn both(&mut self, plan: &Plan<'_>, a: &[Elem], b: &[Elem], axes: &[Axis]) -> Result<Vec<Elem>, NotLowered> {
+    fn both(
+        &mut self,
+        plan: &ReductionPlan<'_>,
+        a: &[Elem],
+        b: &[Elem],
+        axes: &[Axis],
+    ) -> Result<Vec<Elem>, NotLowered> {
         let region = match plan.combine {
             Combine::Builtin(monoid) => return combined(*monoid, &mut self.cx(), a, b),
             Combine::Region(region) => region,
@@ -283,7 +292,7 @@ impl Lowering<'_> {
     /// The combination with a right operand that is later in the row, if it is simpler than the general one.
     fn onward(
         &mut self,
-        plans: &[Plan<'_>],
+        plans: &[ReductionPlan<'_>],
         (left, right): (&[Vec<Elem>], &[Vec<Elem>]),
         axes: &[Axis],
     ) -> Result<Option<Combination>, NotLowered> {
@@ -305,10 +314,12 @@ impl Lowering<'_> {
     /// The combination of the only reduction's values, without positions.
     fn alone(
         &mut self,
-        plans: &[Plan<'_>],
+        plans: &[ReductionPlan<'_>],
         (left, right): (&[Vec<Elem>], &[Vec<Elem>]),
     ) -> Result<Option<Combination>, NotLowered> {
-        let [Plan { combine: Combine::Builtin(monoid), counts_from: Some(_), .. }] = plans else { return Ok(None) };
+        let [ReductionPlan { combine: Combine::Builtin(monoid), counts_from: Some(_), .. }] = plans else {
+            return Ok(None);
+        };
         let section = self.k.begin_section();
         let of_values = if *monoid == Monoid::ArgMin { Monoid::Min } else { Monoid::Max };
         let both = combined(of_values, &mut self.cx(), &left[0][..1], &right[0][..1])?;
@@ -320,7 +331,7 @@ impl Lowering<'_> {
     fn totals_in_memory(
         &mut self,
         expr: &ArrayExpr,
-        plans: &[Plan<'_>],
+        plans: &[ReductionPlan<'_>],
         values: &[Vec<Elem>],
     ) -> Result<Vec<ResultMap>, NotLowered> {
         let mut results = Vec::new();
@@ -347,7 +358,7 @@ impl Lowering<'_> {
     fn finished(
         &mut self,
         expr: &ArrayExpr,
-        (plans, order): (&[Plan<'_>], Order),
+        (plans, order): (&[ReductionPlan<'_>], Order),
         totals: &[Vec<Elem>],
         operands: &[Elem],
     ) -> Result<Vec<ResultMap>, NotLowered> {

@@ -52,7 +52,7 @@ struct Cut {
 
 /// The conditions that hold, or fail, in a range of a loop.
 #[derive(Default)]
-struct Facts {
+struct Conditions {
     /// Forms that are at least 0.
     hold: Vec<Linear>,
     /// Forms of which one is negative at each iteration.
@@ -137,11 +137,11 @@ impl Partitioner {
         let sides = [&lower, &upper].into_iter().filter(|cuts| !cuts.is_empty());
         let fail = sides.map(|cuts| only(cuts)).collect::<Option<Vec<Linear>>>().unwrap_or_default();
         let hold = lower.iter().chain(&upper).map(|cut| cut.form.clone()).collect();
-        let as_border = Facts { fail, ..Facts::default() };
+        let as_border = Conditions { fail, ..Conditions::default() };
         let copied = For { body: resolved(nest.body.clone(), &as_border), ..nest.clone() };
         let is_parallel = nest.is_parallel(self.b.buffers());
         let Some(Stmt::For(mut border)) = self.b.copied(&[Stmt::For(copied)]).pop() else { return };
-        nest.body = resolved(nest.body, &Facts { hold, ..Facts::default() });
+        nest.body = resolved(nest.body, &Conditions { hold, ..Conditions::default() });
         nest.body = self.scope(nest.body);
         if !border.body.iter().any(has_nested_loops) {
             border.body = self.scope(border.body);
@@ -287,7 +287,7 @@ impl<'n> Finder<'n> {
 }
 
 /// Statements with the conditions that facts decide replaced by their branches.
-fn resolved(stmts: Vec<Stmt>, facts: &Facts) -> Vec<Stmt> {
+fn resolved(stmts: Vec<Stmt>, facts: &Conditions) -> Vec<Stmt> {
     let mut out = Vec::with_capacity(stmts.len());
     for stmt in stmts {
         match stmt {

@@ -18,7 +18,7 @@
 
 use super::decide::Decision;
 use super::lines::Lines;
-use super::run::{Part, Work};
+use super::run::{CallPart, Work};
 use super::thread_pool::share;
 use crate::kernel::Status;
 use std::cell::Cell;
@@ -171,7 +171,7 @@ impl Member<'_> {
         if from >= end {
             return Status::default();
         }
-        let mut part = Part::whole(&self.work);
+        let mut part = CallPart::whole(&self.work);
         for moved in self.moved {
             let back = (band.start as usize).wrapping_mul(moved.stride);
             part.pointers[moved.buffer] = scratch.wrapping_offset(moved.at).wrapping_sub(back);

@@ -3,7 +3,7 @@
 //! A short innermost loop fills few lanes of a vector; several of its runs that lie one after the other in
 //! all arrays are one long run. Arrays that do not lie so are staged first.
 
-use super::run::{Part, Work};
+use super::run::{CallPart, Work};
 use super::sequence::Rest;
 use crate::kernel::Status;
 use smallvec::SmallVec;
@@ -22,7 +22,7 @@ impl Collapse {
     ///
     /// # Safety
     /// As [`Rest::run`].
-    pub(super) unsafe fn run(&self, work: &Work<'_>, part: &mut Part, rest: Rest<'_>) -> Status {
+    pub(super) unsafe fn run(&self, work: &Work<'_>, part: &mut CallPart, rest: Rest<'_>) -> Status {
         let (extents, strides) = (SmallVec::from_slice(&part.extents), SmallVec::from_slice(&part.strides));
         self.apply(part);
         // SAFETY: passed on: the same points.
@@ -32,7 +32,7 @@ impl Collapse {
     }
 
     /// Changes the loops of a part.
-    pub(super) fn apply(&self, part: &mut Part) {
+    pub(super) fn apply(&self, part: &mut CallPart) {
         if part.extents[self.inner] == 1 {
             for buffer in 0..part.pointers.len() {
                 let strides = part.strides_mut(buffer);

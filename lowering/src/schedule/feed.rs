@@ -8,7 +8,7 @@
 use super::band::SCRATCH;
 use super::decide::CHUNKS;
 use super::parts::{Halves, PartedRow, Parts};
-use super::run::{Part, Work};
+use super::run::{CallPart, Work};
 use super::sequence::Sequence;
 use super::thread_pool::share;
 use smallvec::SmallVec;
@@ -83,7 +83,7 @@ unsafe fn some_parts(maker: &Work<'_>, row: &PartedRow<'_>, feed: &Feed, numbers
             unsafe { from.copy_to(place(passed, 0), (kept * feed.points) as usize * passed.size) };
         }
         if !new.is_empty() {
-            let mut part = Part::whole(maker);
+            let mut part = CallPart::whole(maker);
             maker.narrow(&mut part, feed.along, new.start, new.end - new.start);
             for passed in &feed.passed {
                 part.pointers[passed.made] = place(passed, kept * feed.points);

@@ -5,7 +5,7 @@
 //! A row of three points fills few lanes of a vector. The points of many rows, one after the other, fill
 //! all of them; to combine them then is little work.
 
-use super::run::{Part, Work};
+use super::run::{CallPart, Work};
 use super::sequence::{Rest, stages};
 use super::stage::Room;
 use crate::kernel::{CompiledKernel, ItemWork, Packing, Status};
@@ -53,7 +53,7 @@ impl Fission {
     ///
     /// # Safety
     /// As [`Rest::run`]; the first rooms are for the values of points.
-    pub(super) unsafe fn run(&self, work: &Work<'_>, part: &mut Part, rest: Rest<'_>) -> Status {
+    pub(super) unsafe fn run(&self, work: &Work<'_>, part: &mut CallPart, rest: Rest<'_>) -> Status {
         let Some(kernels) = work.fission else {
             // SAFETY: passed on.
             return unsafe { part.call(work.kernel) };

@@ -5,7 +5,7 @@
 //! packed from there.
 
 use super::decide::{CHUNKS, Chunks, Decision};
-use super::run::{Part, SCRATCH, Work};
+use super::run::{CallPart, SCRATCH, Work};
 use super::thread_pool::share;
 use crate::bools::{WORD, pack_bools};
 use crate::kernel::Kernel;
@@ -31,7 +31,7 @@ pub(crate) unsafe fn run_packed(work: &Work<'_>, threads: u32) {
         for block in piece * blocks / pieces..(piece + 1) * blocks / pieces {
             let from = block as u64 * POINTS;
             let count = POINTS.min(points - from);
-            let mut part = Part::whole(work);
+            let mut part = CallPart::whole(work);
             work.narrow(&mut part, 0, from, count);
             part.pointers[out] = scratch;
             part.strides[out] = 1;

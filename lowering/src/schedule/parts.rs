@@ -4,7 +4,7 @@
 //! (`kernel/split.rs`). They do not depend on the threads, so the result is bitwise the same.
 
 use super::lines::{LINE, Lines};
-use super::run::{Part, Work};
+use super::run::{CallPart, Work};
 use super::thread_pool::share_towards;
 use crate::kernel::CompiledKernel;
 use rewright_ir::DType;
@@ -86,8 +86,8 @@ impl<'a> PartedRow<'a> {
     }
 
     /// The points of a part, as arguments of the kernel of parts: one more buffer for each total.
-    pub fn part(&self, number: usize) -> Part {
-        let mut part = Part::whole(self.work);
+    pub fn part(&self, number: usize) -> CallPart {
+        let mut part = CallPart::whole(self.work);
         let (from, to) = self.span(number);
         self.work.narrow(&mut part, self.inner(), from, to - from);
         for at in 0..self.halves.totals.len() {
@@ -100,7 +100,7 @@ impl<'a> PartedRow<'a> {
     ///
     /// # Safety
     /// As [`run_parts`], for a part of this row.
-    pub unsafe fn combine(&self, part: &Part) {
+    pub unsafe fn combine(&self, part: &CallPart) {
         // SAFETY: forwarded.
         let status = unsafe { part.call(&*self.halves.part) };
         debug_assert_eq!(status.failed, 0, "it can't fail");
@@ -111,7 +111,7 @@ impl<'a> PartedRow<'a> {
     /// # Safety
     /// As [`run_parts`], after `combine` of all parts.
     pub unsafe fn join(&self) {
-        let mut whole = Part::whole(self.work);
+        let mut whole = CallPart::whole(self.work);
         self.work.narrow(&mut whole, self.inner(), 0, self.count() as u64);
         for at in 0..self.halves.totals.len() {
             whole.add_buffer(self.totals.begin.wrapping_add(at * TOTAL), self.pitch as i64);
@@ -127,8 +127,8 @@ impl<'a> PartedRow<'a> {
     }
 }
 
-impl Part {
-    /// Adds two buffers; see [`add_buffer`](Part::add_buffer).
+impl CallPart {
+    /// Adds two buffers; see [`add_buffer`](CallPart::add_buffer).
     pub(super) fn add_buffers(&mut self, pointers: [*mut u8; 2], stride: i64) {
         pointers.into_iter().for_each(|pointer| self.add_buffer(pointer, stride));
     }

@@ -17,7 +17,7 @@ use super::decide::bytes;
 use super::lines::{LINE, Lines};
 use super::machine_facts::facts;
 use super::result_lanes::ResultLanes;
-use super::run::{Part, Work};
+use super::run::{CallPart, Work};
 use crate::copy::{Axis, copy_strided};
 use crate::kernel::{CompiledKernel, KOp, Kernel, Status};
 use crate::lower::{BlockJoin, Bound, Lowered};
@@ -120,7 +120,7 @@ struct Total {
 /// A piece of a call.
 struct Piece<'a> {
     kernels: &'a BlockKernels<'a>,
-    part: Part,
+    part: CallPart,
     totals: SmallVec<[Total; 2]>,
     /// The loops over results, and the loops over rows with several iterations.
     across: SmallVec<[usize; 4]>,
@@ -142,7 +142,7 @@ struct Whole<'a> {
     along: usize,
     blocks: &'a Arc<dyn CompiledKernel>,
     compiled: &'a Arc<dyn CompiledKernel>,
-    part: Part,
+    part: CallPart,
     /// The loop over blocks.
     at: usize,
 }
@@ -169,9 +169,9 @@ impl Work<'_> {
     /// other memory.
     pub(super) unsafe fn in_row_blocks(
         &self,
-        part: Part,
+        part: CallPart,
         kernels: &BlockKernels<'_>,
-        run: &dyn Fn(Part) -> Status,
+        run: &dyn Fn(CallPart) -> Status,
     ) -> Status {
         let loops = part.extents.len();
         let is_across = |number: &usize| *number < self.lowered.row && !self.lowered.reduced[*number];
@@ -251,7 +251,7 @@ impl Work<'_> {
 
     /// # Safety
     /// As [`in_row_blocks`](Work::in_row_blocks), with memory for the piece.
-    unsafe fn groups(&self, piece: &Piece<'_>, blocks: usize, run: &dyn Fn(Part) -> Status) -> Status {
+    unsafe fn groups(&self, piece: &Piece<'_>, blocks: usize, run: &dyn Fn(CallPart) -> Status) -> Status {
         let number_of = blocks.div_ceil(piece.group);
         let mut whole = self.whole(piece);
         for group in 0..number_of {
@@ -288,7 +288,7 @@ impl Work<'_> {
         piece: &Piece<'_>,
         whole: &mut Option<Whole<'_>>,
         (first, count): (u64, usize),
-        run: &dyn Fn(Part) -> Status,
+        run: &dyn Fn(CallPart) -> Status,
     ) -> Status {
         let (all, each) = (rows(self.lowered, &piece.part.extents), self.block());
         let from = first * each;
@@ -360,7 +360,7 @@ impl Work<'_> {
     }
 
     /// Turns the rows of a block along a loop into arguments of the unrolled kernel.
-    fn at_once(&self, part: &mut Part, along: usize) {
+    fn at_once(&self, part: &mut CallPart, along: usize) {
         let loops = part.extents.len();
         let moving = (0..).zip(&self.lowered.kernel.buffers).filter(|(_, buffer)| buffer.varies[along]);
         let moving: SmallVec<[usize; 6]> = moving.map(|(number, _)| number).collect();
@@ -383,10 +383,10 @@ impl Work<'_> {
     unsafe fn rows(
         &self,
         along: &[usize],
-        part: &Part,
+        part: &CallPart,
         mut from: u64,
         to: u64,
-        run: &dyn Fn(Part) -> Status,
+        run: &dyn Fn(CallPart) -> Status,
     ) -> Status {
         let Some((&inner, outer)) = along.split_last() else { return run(part.clone()) };
         let extent = part.extents[inner];
@@ -438,7 +438,7 @@ impl Piece<'_> {
     }
 
     /// Redirects the results of a part to the accumulators of a block.
-    fn to_block(&self, part: &mut Part, block: usize) {
+    fn to_block(&self, part: &mut CallPart, block: usize) {
         let loops = part.extents.len();
         for total in &self.totals {
             part.pointers[total.buffer] = self.block(total, block);
@@ -454,7 +454,7 @@ impl Piece<'_> {
 
     /// Adds a loop over blocks, with one iteration, to a part that has the rows of one block. Returns the
     /// number of the new loop.
-    fn add_loop(&self, part: &mut Part, along: usize) -> usize {
+    fn add_loop(&self, part: &mut CallPart, along: usize) -> usize {
         let loops = part.extents.len();
         let at = if self.kernels.narrow { loops } else { 0 };
         let mut strides: SmallVec<[i64; 16]> = SmallVec::new();

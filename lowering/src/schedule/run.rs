@@ -46,17 +46,17 @@ impl<'a> Work<'a> {
 unsafe impl Sync for Work<'_> {}
 
 /// A part of a call: a range of iterations of each loop.
-pub(super) struct Part {
+pub(super) struct CallPart {
     pub(super) extents: SmallVec<[u64; 4]>,
     pub(super) pointers: SmallVec<[*mut u8; 6]>,
     pub(super) strides: SmallVec<[i64; 16]>,
     params: SmallVec<[u64; 4]>,
 }
 
-impl Clone for Part {
-    fn clone(&self) -> Part {
+impl Clone for CallPart {
+    fn clone(&self) -> CallPart {
         // Copies each array with a memcpy, instead of a clone per element.
-        Part {
+        CallPart {
             extents: SmallVec::from_slice(&self.extents),
             pointers: SmallVec::from_slice(&self.pointers),
             strides: SmallVec::from_slice(&self.strides),
@@ -65,9 +65,9 @@ impl Clone for Part {
     }
 }
 
-impl Part {
-    pub(super) fn whole(work: &Work<'_>) -> Part {
-        Part {
+impl CallPart {
+    pub(super) fn whole(work: &Work<'_>) -> CallPart {
+        CallPart {
             extents: work.bound.extents.clone(),
             pointers: work.pointers.into(),
             strides: work.bound.strides.clone(),
@@ -102,7 +102,7 @@ impl Part {
 /// alias no other buffer. The iterations of loops along axes that `lowered.apart` names write disjoint
 /// elements.
 pub(crate) unsafe fn run(work: &Work<'_>, decision: &Decision) -> Status {
-    let whole = Part::whole(work);
+    let whole = CallPart::whole(work);
     let Some((threads, chunks)) = decision.shared else {
         // SAFETY: forwarded.
         return unsafe { work.decided(whole, decision) };
@@ -129,13 +129,13 @@ pub(crate) unsafe fn run(work: &Work<'_>, decision: &Decision) -> Status {
 }
 
 /// A part that several threads read.
-pub(super) struct Shared(pub Part);
+pub(super) struct Shared(pub CallPart);
 
 // SAFETY: its pointers are those of `Work`.
 unsafe impl Sync for Shared {}
 
 impl Shared {
-    pub fn get(&self) -> &Part {
+    pub fn get(&self) -> &CallPart {
         &self.0
     }
 }
@@ -158,7 +158,7 @@ impl Chunks {
 
 impl Work<'_> {
     /// Narrows a loop of the part to `count` iterations, from `from` on.
-    pub(super) fn narrow(&self, part: &mut Part, along: usize, from: u64, count: u64) {
+    pub(super) fn narrow(&self, part: &mut CallPart, along: usize, from: u64, count: u64) {
         let loops = part.extents.len();
         part.extents[along] = count;
         for (pointer, strides) in part.pointers.iter_mut().zip(part.strides.chunks_exact(loops)) {
@@ -173,13 +173,13 @@ impl Work<'_> {
 
     /// # Safety
     /// As [`run`], for a part of it.
-    pub(super) unsafe fn decided(&self, part: Part, decision: &Decision) -> Status {
+    pub(super) unsafe fn decided(&self, part: CallPart, decision: &Decision) -> Status {
         if let (Some(blocks), Some(searchers)) = (decision.search, self.search) {
             // SAFETY: forwarded; threads share whole rows.
             return unsafe { self.in_search(&part, searchers, blocks) };
         }
         // SAFETY: forwarded.
-        let run = |part: Part| unsafe { self.in_sequence(part, &decision.sequence) };
+        let run = |part: CallPart| unsafe { self.in_sequence(part, &decision.sequence) };
         let Some(kernels) = &self.blocks else { return run(part) };
         let kernels = BlockKernels { blocks: kernels.blocks.filter(|_| decision.sequence.is_empty()), ..*kernels };
         let again = self.lowered.fallible.then(|| part.clone());

@@ -1,7 +1,7 @@
 //! Searches long rows for the first of the greatest elements, block by block (`kernel/search.rs`).
 
 use super::decide::CHUNKS;
-use super::run::{Part, SCRATCH, Shared, Work};
+use super::run::{CallPart, SCRATCH, Shared, Work};
 use super::thread_pool::share;
 use crate::kernel::{CompiledKernel, Status};
 use crate::lower::{Bound, Lowered};
@@ -76,7 +76,7 @@ impl Work<'_> {
     ///
     /// # Safety
     /// As [`run`](super::run), for a part of it with whole rows; the searchers are those of its kernel.
-    pub(super) unsafe fn in_search(&self, part: &Part, searchers: &Searchers, blocks: Blocks) -> Status {
+    pub(super) unsafe fn in_search(&self, part: &CallPart, searchers: &Searchers, blocks: Blocks) -> Status {
         let inner = part.extents.len() - 1;
         if let Some(outer) = (0..inner).find(|&outer| part.extents[outer] > 1) {
             for iteration in 0..part.extents[outer] {

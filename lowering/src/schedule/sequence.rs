@@ -19,7 +19,7 @@
 use super::collapse::Collapse;
 use super::fission::Fission;
 use super::lines::LINE;
-use super::run::{Part, SCRATCH, Work};
+use super::run::{CallPart, SCRATCH, Work};
 use super::split::Split;
 use super::stage::{Room, Stage};
 use crate::kernel::{CompiledKernel, Status};
@@ -46,7 +46,7 @@ impl Work<'_> {
     ///
     /// # Safety
     /// As [`run`](super::run), for a part of it, for which the sequence is legal.
-    pub(super) unsafe fn in_sequence(&self, mut part: Part, sequence: &[Transform]) -> Status {
+    pub(super) unsafe fn in_sequence(&self, mut part: CallPart, sequence: &[Transform]) -> Status {
         if sequence.is_empty() {
             // SAFETY: passed on.
             return unsafe { part.call(self.kernel) };
@@ -105,7 +105,7 @@ impl Rest<'_> {
     ///
     /// # Safety
     /// As [`Work::in_sequence`], with a room for each copy.
-    pub unsafe fn run(self, work: &Work<'_>, part: &mut Part) -> Status {
+    pub unsafe fn run(self, work: &Work<'_>, part: &mut CallPart) -> Status {
         let Some((first, sequence)) = self.sequence.split_first() else {
             // SAFETY: passed on.
             return unsafe { part.call(self.kernel) };

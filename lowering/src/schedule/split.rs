@@ -4,7 +4,7 @@
 //! Splits of several loops, one after the other, are tiles.
 
 use super::collapse::Collapse;
-use super::run::{Part, Work};
+use super::run::{CallPart, Work};
 use super::sequence::{Rest, Transform};
 use super::stage::Stage;
 use crate::kernel::Status;
@@ -24,7 +24,7 @@ impl Split {
     ///
     /// # Safety
     /// As [`Rest::run`].
-    pub(super) unsafe fn run(&self, work: &Work<'_>, part: &mut Part, mut rest: Rest<'_>) -> Status {
+    pub(super) unsafe fn run(&self, work: &Work<'_>, part: &mut CallPart, mut rest: Rest<'_>) -> Status {
         let count = part.extents[self.along];
         if count <= self.by {
             // SAFETY: passed on.
@@ -57,7 +57,7 @@ impl Split {
     ///
     /// # Safety
     /// As [`Rest::run`].
-    unsafe fn whole_blocks(&self, work: &Work<'_>, part: &Part, rest: Rest<'_>) -> Option<(u64, Status)> {
+    unsafe fn whole_blocks(&self, work: &Work<'_>, part: &CallPart, rest: Rest<'_>) -> Option<(u64, Status)> {
         let (Transform::Collapse(collapse), stages) = rest.sequence.split_last()? else { return None };
         let Collapse { outer, .. } = *collapse;
         let mut own: SmallVec<[&Stage; 4]> = SmallVec::new();

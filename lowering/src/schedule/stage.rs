@@ -4,7 +4,7 @@
 //! A copy transposes, removes gaps, reverses, or repeats an element that several iterations read. Copies that
 //! are the same for several blocks are made once.
 
-use super::run::{Part, Work};
+use super::run::{CallPart, Work};
 use super::sequence::Rest;
 use crate::copy::{Axis, copy_strided};
 use crate::kernel::Status;
@@ -108,7 +108,7 @@ impl Stage {
     ///
     /// # Safety
     /// As [`Rest::run`]; the first room is that of the copy.
-    pub(super) unsafe fn run(&self, work: &Work<'_>, part: &mut Part, rest: Rest<'_>) -> Status {
+    pub(super) unsafe fn run(&self, work: &Work<'_>, part: &mut CallPart, rest: Rest<'_>) -> Status {
         let Some((room, rooms)) = rest.rooms.split_first_mut() else {
             debug_assert!(false, "a stage has a room");
             return Status::default();
@@ -138,7 +138,7 @@ impl Stage {
     ///
     /// # Safety
     /// The elements are valid to read, and the room has as many bytes as [`bytes`](Stage::bytes) says.
-    pub(super) unsafe fn copy_in(&self, part: &mut Part, room: &mut Room) -> (*mut u8, SmallVec<[i64; 4]>) {
+    pub(super) unsafe fn copy_in(&self, part: &mut CallPart, room: &mut Room) -> (*mut u8, SmallVec<[i64; 4]>) {
         let (pointer, strides) = (part.pointers[self.buffer], SmallVec::from_slice(part.strides(self.buffer)));
         let along = self.loops.iter().map(|&along| Along { extent: part.extents[along], stride: strides[along] });
         let elements = Elements { pointer, along: along.collect() };

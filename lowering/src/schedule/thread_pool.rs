@@ -105,7 +105,7 @@ struct Wait<'a>(&'a Arc<Job>);
 
 impl Drop for Wait<'_> {
     fn drop(&mut self) {
-        lobby(|lobby| lobby.close(self.0));
+        queue(|queue| queue.close(self.0));
         // After a panic of a piece on this thread, pieces that no thread has begun are skipped.
         let left = self.0.sections.iter().map(Section::close).sum();
         self.0.done.fetch_add(left, Ordering::AcqRel);
@@ -131,7 +131,7 @@ fn look(is_so: impl Fn() -> bool) -> bool {
 }
 
 /// The queue of open jobs, and the counts of workers.
-struct Lobby {
+struct JobQueue {
     /// Workers that are awake or were called.
     awake: usize,
     /// The workers among them that have no job.
@@ -146,21 +146,21 @@ struct Open {
     wanted: usize,
 }
 
-static LOBBY: Mutex<Lobby> = Mutex::new(Lobby { awake: 0, idle: 0, jobs: VecDeque::new() });
+static QUEUE: Mutex<JobQueue> = Mutex::new(JobQueue { awake: 0, idle: 0, jobs: VecDeque::new() });
 /// Copies of `jobs.len()` and `idle` that are read without the lock.
 static JOBS: AtomicUsize = AtomicUsize::new(0);
 static IDLE: AtomicUsize = AtomicUsize::new(0);
 
-/// Changes the lobby under its lock, and updates the copies of its counts.
-fn lobby<T>(change: impl FnOnce(&mut Lobby) -> T) -> T {
-    let mut lobby = LOBBY.lock().unwrap_or_else(|e| e.into_inner());
-    let result = change(&mut lobby);
-    JOBS.store(lobby.jobs.len(), Ordering::Relaxed);
-    IDLE.store(lobby.idle, Ordering::Relaxed);
+/// Changes the queue under its lock, and updates the copies of its counts.
+fn queue<T>(change: impl FnOnce(&mut JobQueue) -> T) -> T {
+    let mut queue = QUEUE.lock().unwrap_or_else(|e| e.into_inner());
+    let result = change(&mut queue);
+    JOBS.store(queue.jobs.len(), Ordering::Relaxed);
+    IDLE.store(queue.idle, Ordering::Relaxed);
     result
 }
 
-impl Lobby {
+impl JobQueue {
     /// Enqueues a job that wants `wanted` of `all` workers. Returns the number of workers to call. Busy
     /// workers take the job later, if it still wants threads then.
     fn open(&mut self, job: &Arc<Job>, wanted: usize, all: usize) -> usize {
@@ -203,7 +203,7 @@ fn serve() {
         drop(job);
         let end = Instant::now();
         until = end + (end - begin).clamp(LINGER[0], LINGER[1]);
-        lobby(|lobby| lobby.idle += 1);
+        queue(|queue| queue.idle += 1);
     }
 }
 
@@ -213,11 +213,11 @@ fn linger(until: Instant) -> Option<Arc<Job>> {
         let found = look(|| JOBS.load(Ordering::Relaxed) > 0);
         let late = Instant::now() >= until;
         if found || late {
-            let job = lobby(|lobby| {
-                let job = lobby.take();
+            let job = queue(|queue| {
+                let job = queue.take();
                 if job.is_none() && late {
-                    lobby.awake -= 1;
-                    lobby.idle -= 1;
+                    queue.awake -= 1;
+                    queue.idle -= 1;
                 }
                 job
             });
@@ -266,7 +266,7 @@ pub fn share_towards(threads: usize, pieces: usize, backwards: bool, piece: Piec
     let (caller, place) = (std::thread::current(), affinity::here());
     let job = Arc::new(Job { piece, sections, pieces, done, caller, place });
     let all = pool.current_num_threads();
-    let called = lobby(|lobby| lobby.open(&job, others.min(all), all));
+    let called = queue(|queue| queue.open(&job, others.min(all), all));
     let _wait = Wait(&job);
     (0..called).for_each(|_| pool.spawn(serve));
     if called > 0 {
@@ -322,27 +322,27 @@ mod tests {
 
     #[test]
     fn threads_are_called_once_however_late_they_are() {
-        let mut lobby = Lobby { awake: 0, idle: 0, jobs: VecDeque::new() };
+        let mut queue = JobQueue { awake: 0, idle: 0, jobs: VecDeque::new() };
         let [first, second, third] = [(); 3].map(|()| job());
-        assert_eq!([lobby.open(&first, 2, 3), lobby.idle], [2, 2]);
+        assert_eq!([queue.open(&first, 2, 3), queue.idle], [2, 2]);
         // The queue has promised those two to the first job.
-        assert_eq!([lobby.open(&second, 2, 3), lobby.idle], [1, 3]);
-        lobby.close(&first);
+        assert_eq!([queue.open(&second, 2, 3), queue.idle], [1, 3]);
+        queue.close(&first);
         for _ in 0..1000 {
-            assert_eq!(lobby.open(&third, 1, 3), 0);
-            lobby.close(&third);
+            assert_eq!(queue.open(&third, 1, 3), 0);
+            queue.close(&third);
         }
-        assert_eq!([lobby.jobs.len(), lobby.awake], [1, 3]);
+        assert_eq!([queue.jobs.len(), queue.awake], [1, 3]);
         // Workers take the jobs in order, and are not idle then.
-        lobby.open(&third, 3, 3);
-        let taken: Vec<Arc<Job>> = (0..3).filter_map(|_| lobby.take()).collect();
+        queue.open(&third, 3, 3);
+        let taken: Vec<Arc<Job>> = (0..3).filter_map(|_| queue.take()).collect();
         assert!(taken.iter().zip([&second, &second, &third]).all(|(taken, job)| Arc::ptr_eq(taken, job)));
-        assert_eq!([lobby.idle, lobby.jobs[0].wanted], [0, 2]);
+        assert_eq!([queue.idle, queue.jobs[0].wanted], [0, 2]);
         // All workers are busy; a worker takes the job when it has finished its own.
-        assert_eq!(lobby.open(&first, 3, 3), 0);
-        lobby.close(&third);
-        lobby.idle += 1;
-        assert!(lobby.take().is_some_and(|job| Arc::ptr_eq(&job, &first)));
+        assert_eq!(queue.open(&first, 3, 3), 0);
+        queue.close(&third);
+        queue.idle += 1;
+        assert!(queue.take().is_some_and(|job| Arc::ptr_eq(&job, &first)));
     }
 
     #[test]

@@ -13,8 +13,8 @@ use super::machine::{Class, Inst, Op, Origin, Over, V, Width};
 use super::masks::Masks;
 use super::nest::Places;
 use super::prepared::{NEVER, Prepared};
+use super::round_plan::RoundPlan;
 use super::rows::TAIL;
-use super::schedule::Schedule;
 use super::select::Row;
 use super::unsupported;
 use crate::kernel::KernelError;
@@ -46,7 +46,7 @@ pub struct Writer<'a> {
     pub frame: Frame,
     pub places: Places,
     pub rows: &'a [Row],
-    pub schedule: Schedule,
+    pub schedule: RoundPlan,
     /// True while the rounds with streaming stores are written.
     pub streaming: bool,
     /// True while steps are written: elements that are equal in all lanes are at the rows' base addresses.

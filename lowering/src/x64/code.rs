@@ -14,7 +14,7 @@ use super::memory::CodeMemory;
 use super::nest::Places;
 use super::pieces::Pieces;
 use super::prepared::Prepared;
-use super::schedule::Schedule;
+use super::round_plan::RoundPlan;
 use super::select::steps::StepSegments;
 use super::select::{Rows, Selector};
 use super::stages::Stages;
@@ -29,7 +29,7 @@ pub struct Code {
     /// The offsets in the memory at which the code begins and is entered.
     start: usize,
     entry: usize,
-    schedule: Schedule,
+    schedule: RoundPlan,
     pieces: Pieces,
     axes: usize,
     packing: Option<Packing>,
@@ -68,7 +68,7 @@ impl Code {
         let live = live(kernel);
         let sums = if level.is_evex() { ByteSums::of(kernel, &live) } else { ByteSums::default() };
         let stages = Stages::new(kernel, &live, level, interleaved);
-        let mut schedule = Schedule::new(kernel, &live, (&sums, &stages), level);
+        let mut schedule = RoundPlan::new(kernel, &live, (&sums, &stages), level);
         let rows = Rows::new(kernel, &live, interleaved);
         let mut frame = Frame::default();
         let mut selector = Selector::new(kernel, (&live, &sums), (&rows, &stages), schedule, &mut frame);

@@ -12,9 +12,9 @@ use super::frame::Frame;
 use super::lanes::{packing, packing_of_any};
 use super::machine::{Class, Origin, Width};
 use super::prepared::Prepared;
+use super::round_plan::RoundPlan;
 use super::row_loop::{LIMIT, REMAINING};
 use super::rows::{INDEX, broadcast_form};
-use super::schedule::Schedule;
 use super::select::Row;
 use super::select::fold::{Accumulator, FoldSegments};
 use super::tree::Leaves;
@@ -39,7 +39,7 @@ pub struct Folding {
     pub narrow: Option<Prepared>,
     pub join: Prepared,
     pub after: Prepared,
-    way: Way,
+    order: RowOrder,
     /// Whether trees are combined from the end.
     pub backwards: bool,
     /// How several rows are computed at once, if that is possible.
@@ -71,7 +71,7 @@ pub struct Folding {
 
 /// The order in which a row is combined.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Way {
+enum RowOrder {
     /// Any order, with this many groups of lanes.
     Any(usize),
     /// A tree, with `groups` groups of lanes.
@@ -85,21 +85,25 @@ impl Folding {
     pub fn new(
         (kernel, fold): (&Kernel, &Fold),
         of: FoldSegments,
-        (rows, schedule, registers): (&[Row], Schedule, usize),
+        (rows, schedule, registers): (&[Row], RoundPlan, usize),
         frame: &mut Frame,
     ) -> Folding {
-        let way = match fold.order {
-            _ if fold.any_order => Way::Any(schedule.groups),
-            Order::Tree { lanes, leaf, apart, part, .. } => {
-                Way::Tree { groups: lanes / schedule.lanes, lanes, leaf, apart: (apart / schedule.lanes).max(1), part }
-            }
-            Order::Sequential => Way::Sequence,
+        let order = match fold.order {
+            _ if fold.any_order => RowOrder::Any(schedule.groups),
+            Order::Tree { lanes, leaf, apart, part, .. } => RowOrder::Tree {
+                groups: lanes / schedule.lanes,
+                lanes,
+                leaf,
+                apart: (apart / schedule.lanes).max(1),
+                part,
+            },
+            Order::Sequential => RowOrder::Sequence,
         };
-        let sets = 1 + match way {
+        let sets = 1 + match order {
             // Without masks, the last points have a separate set of accumulators.
-            Way::Any(groups) => groups + usize::from(!schedule.level.is_evex()),
-            Way::Tree { groups, .. } => groups,
-            Way::Sequence => 1,
+            RowOrder::Any(groups) => groups + usize::from(!schedule.level.is_evex()),
+            RowOrder::Tree { groups, .. } => groups,
+            RowOrder::Sequence => 1,
         };
         let FoldSegments { accumulators, points, items, combine, narrow, join, after, several } = of;
         let masks = accumulators.iter().filter(|accumulator| accumulator.class == Class::Mask).count();
@@ -135,12 +139,12 @@ impl Folding {
             batch
         });
         let [mut points, mut items, combine, join, after] = [points, items, combine, join, after].map(Prepared::new);
-        let looped = match way {
-            Way::Sequence => {
+        let looped = match order {
+            RowOrder::Sequence => {
                 items.pin(next[0] as usize);
                 &items
             }
-            Way::Any(groups) | Way::Tree { groups, .. } => {
+            RowOrder::Any(groups) | RowOrder::Tree { groups, .. } => {
                 // K0 can't be a write mask.
                 points.pin_for(groups, [next[0] as usize, next[1] as usize - 1]);
                 &points
@@ -148,9 +152,9 @@ impl Folding {
         };
         reserved[0] |= looped.pinned();
         // Entries of the stack: parts, and leaves of the present part.
-        let waiting = match way {
-            Way::Tree { leaf, apart, part, .. } => DEPTH + apart * (part / leaf).ilog2() as usize,
-            Way::Any(_) | Way::Sequence => 0,
+        let waiting = match order {
+            RowOrder::Tree { leaf, apart, part, .. } => DEPTH + apart * (part / leaf).ilog2() as usize,
+            RowOrder::Any(_) | RowOrder::Sequence => 0,
         };
         Folding {
             last: accumulators.iter().map(|_| frame.place(64)).collect(),
@@ -173,7 +177,7 @@ impl Folding {
             narrow: narrow.map(Prepared::new),
             join,
             after,
-            way,
+            order,
             backwards: kernel.wishes.backwards,
             batch,
             spots,
@@ -219,24 +223,26 @@ impl Folding {
 
     /// The number of groups, if they can be combined in pairs.
     pub fn paired_groups(&self) -> Option<usize> {
-        match self.way {
-            Way::Any(groups) | Way::Tree { groups, .. } => Some(groups).filter(|groups| groups.is_power_of_two()),
-            Way::Sequence => None,
+        match self.order {
+            RowOrder::Any(groups) | RowOrder::Tree { groups, .. } => {
+                Some(groups).filter(|groups| groups.is_power_of_two())
+            }
+            RowOrder::Sequence => None,
         }
     }
     /// The points of a leaf, if rows have leaves.
     pub fn leaf(&self) -> Option<usize> {
-        match self.way {
-            Way::Tree { leaf, .. } => Some(leaf),
-            Way::Any(_) | Way::Sequence => None,
+        match self.order {
+            RowOrder::Tree { leaf, .. } => Some(leaf),
+            RowOrder::Any(_) | RowOrder::Sequence => None,
         }
     }
     /// The most points of a row that are combined lane by lane, onto one vector; `None` for rows of any length.
     pub fn most_of_vector(&self) -> Option<usize> {
-        match self.way {
-            Way::Tree { apart: 1, part, .. } if self.narrow.is_none() => Some(part),
-            Way::Tree { leaf, .. } => Some(leaf),
-            Way::Any(_) | Way::Sequence => None,
+        match self.order {
+            RowOrder::Tree { apart: 1, part, .. } if self.narrow.is_none() => Some(part),
+            RowOrder::Tree { leaf, .. } => Some(leaf),
+            RowOrder::Any(_) | RowOrder::Sequence => None,
         }
     }
     /// The locations of a group's accumulators.
@@ -253,10 +259,10 @@ impl Folding {
 impl Writer<'_> {
     /// Reduces a row, and runs its epilogue.
     pub fn fold_row(&mut self, fold: &Folding, axis: usize) -> Result<(), KernelError> {
-        let looped = if fold.way == Way::Sequence { &fold.items } else { &fold.points };
+        let looped = if fold.order == RowOrder::Sequence { &fold.items } else { &fold.points };
         self.load_pins(looped)?;
-        match fold.way {
-            Way::Any(groups) => {
+        match fold.order {
+            RowOrder::Any(groups) => {
                 self.neutral(fold, 0..fold.right())?;
                 self.pieces(Some(axis), |w| w.points_of_any(fold, groups))?;
                 let mut apart = 1;
@@ -271,12 +277,12 @@ impl Writer<'_> {
                     self.combine(fold, 0, groups)?;
                 }
             }
-            Way::Tree { groups, lanes, leaf, apart, part } => {
+            RowOrder::Tree { groups, lanes, leaf, apart, part } => {
                 let leaves = Leaves { axis, groups, lanes, points: leaf, apart, part, backwards: fold.backwards };
                 self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(self.places.start), 0);
                 self.row_as_tree(fold, leaves)?;
             }
-            Way::Sequence => {
+            RowOrder::Sequence => {
                 self.neutral(fold, 0..1)?;
                 self.pieces(Some(axis), |w| {
                     w.begin_points();
@@ -411,7 +417,7 @@ impl Writer<'_> {
         self.asm.rr(Code::Mov_r64_rm64, REMAINING, LIMIT);
         self.asm.rr(Code::Sub_r64_rm64, REMAINING, INDEX);
         self.asm.jump(Code::Je_rel32_64, done);
-        if fold.way == Way::Sequence {
+        if fold.order == RowOrder::Sequence {
             self.asm.ri(Code::Cmp_rm64_imm32, REMAINING, lanes);
             self.asm.jump(Code::Jb_rel32_64, masked);
             self.asm.mi(Code::Mov_rm64_imm32, Mem::frame(self.places.remaining), lanes);

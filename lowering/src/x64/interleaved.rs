@@ -3,7 +3,7 @@
 use super::allocate::Writer;
 use super::asm::Mem;
 use super::nest::stride_offset;
-use super::schedule::Schedule;
+use super::round_plan::RoundPlan;
 use crate::kernel::{Interleaved, Kernel, KernelArgs};
 use iced_x86::{Code, Register};
 use std::mem::offset_of;
@@ -18,7 +18,7 @@ pub struct Guard<'k> {
 const MOST_COUNT: usize = 255;
 
 /// Whether there are vectors of interleaved elements: with AVX2 those of pairs.
-pub fn has_vectors(schedule: &Schedule, group: &Interleaved) -> bool {
+pub fn has_vectors(schedule: &RoundPlan, group: &Interleaved) -> bool {
     let parts = group.parts.len();
     match schedule.level.is_evex() {
         true => parts * schedule.lanes <= MOST_COUNT,

@@ -10,7 +10,7 @@ use super::masks::{Flags, Masks};
 use super::pieces::Pieces;
 use super::pool::Pool;
 use super::prepared::Prepared;
-use super::schedule::Schedule;
+use super::round_plan::RoundPlan;
 use super::select::Row;
 use super::steps::{Stepping, shifted};
 use super::unsupported;
@@ -77,7 +77,7 @@ impl Places {
     pub fn new(
         kernel: &Kernel,
         (rows, between): (&[Row], &[usize]),
-        (schedule, pieces): (Schedule, Pieces),
+        (schedule, pieces): (RoundPlan, Pieces),
         calls: bool,
         frame: &mut Frame,
         pool: &mut Pool,

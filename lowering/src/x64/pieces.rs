@@ -9,7 +9,7 @@
 //! reads many rows at once, and the hardware prefetches them. If elements are in memory and each takes much
 //! computation, software prefetching pays more.
 
-use super::schedule::Schedule;
+use super::round_plan::RoundPlan;
 use super::select::Row;
 use super::stages::Stages;
 
@@ -46,7 +46,7 @@ pub struct Pieces {
 
 impl Pieces {
     /// For rows and stages. A piece is a multiple of a round, or of a leaf of `leaf` points.
-    pub fn new(rows: &[Row], stages: &Stages, schedule: Schedule, leaf: usize) -> Pieces {
+    pub fn new(rows: &[Row], stages: &Stages, schedule: RoundPlan, leaf: usize) -> Pieces {
         let unit = schedule.points().max(leaf);
         let whole = |points: usize| points.clamp(unit, MOST.max(unit)) / unit * unit;
         let room = |bytes: usize| whole(BYTES / bytes.max(1));
@@ -100,7 +100,7 @@ mod tests {
         let kernel = sum(operands, work, streaming);
         let live = vec![true; kernel.insts.len()];
         let (stages, rows) = (Stages::new(&kernel, &live, Level::Avx512, &[]), Rows::new(&kernel, &live, &[]));
-        let schedule = Schedule::new(&kernel, &live, (&ByteSums::default(), &stages), Level::Avx512);
+        let schedule = RoundPlan::new(&kernel, &live, (&ByteSums::default(), &stages), Level::Avx512);
         let pieces = Pieces::new(&rows.list, &stages, schedule, 0);
         assert!(pieces.copied <= pieces.points, "values that cross stages fit calls that copy rows: {pieces:?}");
         assert_eq!([pieces.points % schedule.points(), pieces.copied % schedule.points()], [0, 0]);

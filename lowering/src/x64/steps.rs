@@ -14,8 +14,8 @@ use super::frame::Frame;
 use super::machine::{Class, Origin};
 use super::nest::stride_offset;
 use super::prepared::Prepared;
+use super::round_plan::RoundPlan;
 use super::row_loop::{LIMIT, REMAINING};
-use super::schedule::Schedule;
 use super::select::Row;
 use super::select::fold::Accumulator;
 use super::select::steps::StepSegments;
@@ -50,7 +50,7 @@ pub struct Stepping {
 impl Stepping {
     /// Chooses the number of groups: the most for which all carried values and the values of a step are in
     /// registers.
-    pub fn new(of: StepSegments, (schedule, registers): (Schedule, usize), frame: &mut Frame) -> Stepping {
+    pub fn new(of: StepSegments, (schedule, registers): (RoundPlan, usize), frame: &mut Frame) -> Stepping {
         let StepSegments { carried, before, step, end } = of;
         let [before, mut step, end] = [before, step, end].map(Prepared::new);
         let is_mask = |carried: &&Accumulator| carried.class == Class::Mask;

@@ -8,7 +8,7 @@
 
 use super::machine::{Inst, Origin, Segment, V};
 use super::prepared::Prepared;
-use super::schedule::{MANY_STAGES, Schedule};
+use super::round_plan::{MANY_STAGES, RoundPlan};
 
 /// Stages with fewer instructions, including loads and stores, have no long latencies.
 const SHORT: usize = 12;
@@ -35,7 +35,7 @@ pub fn fit_together(group: &Prepared, groups: usize, registers: [usize; 2]) -> b
 /// The groups of a round with these stages: the most for which the registers suffice in all stages. If that
 /// is one, but the registers of some stage suffice for two, it is two; if of none, it is the number of the
 /// schedule.
-pub fn groups(stages: &[Prepared], schedule: Schedule, registers: usize) -> usize {
+pub fn groups(stages: &[Prepared], schedule: RoundPlan, registers: usize) -> usize {
     if stages.len() >= MANY_STAGES {
         return schedule.groups;
     }

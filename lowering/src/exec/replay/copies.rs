@@ -4,7 +4,7 @@ use super::record::Recorder;
 use super::{Action, Where};
 use crate::exec::complement::complement;
 use crate::exec::launch::{operands, symbol};
-use crate::exec::parts::{Part, Update, part, part_of, stretched};
+use crate::exec::parts::{ArrayPart, Update, part, part_of, stretched};
 use crate::exec::plan::{Slot, Step, StepKind};
 use crate::exec::value::{Held, Place, Shape, Strides, Target, copy_elements, fill_elements, row_major};
 use crate::lower::program::bind;
@@ -34,7 +34,7 @@ pub(super) enum Origin {
 struct Updated {
     shape: Shape,
     whole: Target,
-    part: Part,
+    part: ArrayPart,
     /// The target of the part.
     target: Target,
 }
@@ -99,7 +99,7 @@ impl Recorder<'_, '_> {
     /// Records the read of an element, or a view of the axes without a position.
     pub(super) fn getitem(&mut self, step: &Step) -> Option<()> {
         self.have_constants(step, 1).then_some(())?;
-        let Part { dtype, pointer, shape, strides, .. } = part(&self.frame, step, 1, &[])?;
+        let ArrayPart { dtype, pointer, shape, strides, .. } = part(&self.frame, step, 1, &[])?;
         let target = Target { pointer: pointer.cast_mut(), strides, used: true };
         let def = step.defs.first()?;
         self.frame.admits(&def.dims, &shape, Some(def.value)).then_some(())?;

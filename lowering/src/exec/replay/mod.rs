@@ -28,7 +28,7 @@ pub use testing::compile;
 
 use super::args::Arg;
 use super::buffers::{Buffers, RawBuffer, block_bytes};
-use super::launch::{How, Launch, Way};
+use super::launch::{CallKind, How, Launch};
 use super::out::{ViewMut, apart};
 use super::plan::{Def, FuncPlan, Slot, Step, StepKind};
 use super::small::{self, SMALL};
@@ -49,7 +49,7 @@ use whole::Made;
 
 /// The replay cache of a function: the signatures of recent calls and their plans, most recently used first.
 #[derive(Debug, Default)]
-pub struct Again {
+pub struct ReplayCache {
     known: SmallVec<[Box<Known>; MOST_KNOWN]>,
 }
 
@@ -73,7 +73,7 @@ const MOST_TEMPORARY: usize = 256 << 10;
 /// The signature of a call: dtypes, ranks, extents and strides, encoded as integers.
 type Look = SmallVec<[isize; 24]>;
 
-impl Again {
+impl ReplayCache {
     /// The plan for the signature of the latest call.
     #[cfg(test)]
     pub fn latest(&self) -> Option<&Replay> {
@@ -262,7 +262,7 @@ pub struct Given {
 #[derive(Debug)]
 struct Run {
     step: usize,
-    way: Way,
+    kind: CallKind,
     bound: Bound,
     buffers: SmallVec<[Where; 6]>,
     params: SmallVec<[Word; 4]>,
@@ -439,17 +439,19 @@ impl Replay {
                     // owns the block and the new results, temporaries do not overlap, and `is_apart` checked
                     // the caller's buffers.
                     let status = unsafe {
-                        match &run.way {
-                            Way::Kernel(kernels) => {
+                        match &run.kind {
+                            CallKind::Kernel(kernels) => {
                                 let Bound { extents, strides, .. } = &run.bound;
                                 kernels[usize::from(used)].run(extents, &self.pointers, strides, &self.words)
                             }
-                            Way::Plain => launch(&plan.steps[run.step])?.plain(&run.bound, &self.pointers, &self.words),
-                            Way::RowBlocks => {
+                            CallKind::Plain => {
+                                launch(&plan.steps[run.step])?.plain(&run.bound, &self.pointers, &self.words)
+                            }
+                            CallKind::RowBlocks => {
                                 let launch = launch(&plan.steps[run.step])?;
                                 launch.in_row_blocks(&run.bound, &self.pointers, &self.words)
                             }
-                            Way::Decided => {
+                            CallKind::Decided => {
                                 let launch = launch(&plan.steps[run.step])?;
                                 launch.scheduled(&run.bound, &self.pointers, &self.words, used, how)
                             }
@@ -617,7 +619,7 @@ mod tests {
             f.call(&[Arg::from(&a)]).unwrap();
         }
         let mut is_replayed = true;
-        f.inner.pools[0].each(|frame| is_replayed &= frame.again.latest().is_some());
+        f.inner.pools[0].each(|frame| is_replayed &= frame.replays.latest().is_some());
         is_replayed
     }
 
@@ -658,7 +660,7 @@ entry:
             f.call(&[Arg::from(a)]).unwrap();
         };
         let replayed = || {
-            let count = |frame: &mut Frame| frame.again.known.iter().filter(|known| known.replay.is_some()).count();
+            let count = |frame: &mut Frame| frame.replays.known.iter().filter(|known| known.replay.is_some()).count();
             f.inner.pools[0].with_used(count).unwrap()
         };
         for _ in 0..3 {

@@ -1,7 +1,7 @@
 //! Records a call for the replay cache: interprets the steps with made-up addresses.
 
 use super::band::{self, Room};
-use super::whole::{Made, Part, Whole, makers};
+use super::whole::{Component, Made, Whole, makers};
 use super::{APART, Action, Back, Fill, MOST_TEMPORARY, New, Replay, Run, ScalarArgs, Spans, Where, Word};
 use crate::exec::args::Arg;
 use crate::exec::frame::Frame;
@@ -111,7 +111,7 @@ impl<'p, 'a> Recorder<'p, 'a> {
         for (number, made) in made.iter_mut().enumerate() {
             made.all_new &= small;
             for (component, part) in made.parts.iter().enumerate() {
-                if let Part::New(nth) = *part {
+                if let Component::New(nth) = *part {
                     this.new[nth].within = Some((number, component));
                 }
             }
@@ -265,8 +265,8 @@ impl<'p, 'a> Recorder<'p, 'a> {
         // A step that only fills has no action, so calls with such a step are not replayed.
         (extent.space.points > 0 || fills.is_empty()).then_some(())?;
         if extent.space.points > 0 {
-            let way = launch.way(&bound, extent.space.points, self.how);
-            self.actions.push(Action::Kernel(Box::new(Run { step: number, way, bound, buffers, params, fills })));
+            let kind = launch.call_kind(&bound, extent.space.points, self.how);
+            self.actions.push(Action::Kernel(Box::new(Run { step: number, kind, bound, buffers, params, fills })));
         }
         self.hold_results(step, extent.results.iter().map(|result| &*result.shape), targets)
     }
@@ -358,7 +358,7 @@ impl<'p, 'a> Recorder<'p, 'a> {
         let back: SmallVec<[Back; 2]> = step.args.iter().enumerate().map(&mut back).collect::<Option<_>>()?;
         // Each new array belongs to exactly one result.
         let whole = back.iter().filter_map(|back| if let Back::New(nth) = back { Some(*nth) } else { None });
-        let part = |part: &Part| if let Part::New(nth) = part { Some(*nth) } else { None };
+        let part = |part: &Component| if let Component::New(nth) = part { Some(*nth) } else { None };
         let mut new: Vec<usize> = whole.chain(made.iter().flat_map(|made| &made.parts).filter_map(part)).collect();
         new.sort_unstable();
         new.into_iter().eq(0..self.new.len()).then_some((back, made))

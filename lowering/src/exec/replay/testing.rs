@@ -18,7 +18,7 @@ pub fn call(f: &Executable, x: ArrayView2<'_, f64>, y: ArrayView2<'_, f64>) -> R
 /// Inspects the recording of calls after the second one, which had equal signatures; `None` if they are not
 /// replayed, since temporaries are too large.
 pub fn replay<T>(f: &Executable, look: impl FnOnce(&Replay) -> T) -> Option<T> {
-    f.inner.pools[0].with_used(|frame| frame.again.latest().map(look)).flatten()
+    f.inner.pools[0].with_used(|frame| frame.replays.latest().map(look)).flatten()
 }
 
 /// Numbers from -5 to about 9.

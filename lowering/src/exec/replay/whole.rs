@@ -25,7 +25,7 @@ pub(super) struct Whole {
 #[derive(Debug)]
 pub(super) struct Made {
     layout: Arc<StyledLayout>,
-    pub parts: SmallVec<[Part; 2]>,
+    pub parts: SmallVec<[Component; 2]>,
     /// Whether all components are small new arrays, so that a dropped result with the same layout can be
     /// overwritten.
     pub all_new: bool,
@@ -33,7 +33,7 @@ pub(super) struct Made {
 
 /// A component of a result.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Part {
+pub(super) enum Component {
     /// A new array.
     New(usize),
     /// An argument, or a component of one, which the result shares.
@@ -43,9 +43,9 @@ pub(super) enum Part {
 impl Made {
     /// A dropped result with the same layout, whose components are to be overwritten.
     pub fn dropped(&self, new: &[New]) -> Option<Arc<Styled>> {
-        let same = |(part, component): (&Part, &Array)| match *part {
-            Part::New(nth) => small::is_like(component, new[nth].dtype, &new[nth].shape, &new[nth].strides),
-            Part::Given { .. } => false,
+        let same = |(part, component): (&Component, &Array)| match *part {
+            Component::New(nth) => small::is_like(component, new[nth].dtype, &new[nth].shape, &new[nth].strides),
+            Component::Given { .. } => false,
         };
         let is_like = |whole: &Styled| self.layout.fits(whole) && self.parts.iter().zip(whole.components()).all(same);
         if self.all_new { small::take_whole(is_like) } else { None }
@@ -54,9 +54,9 @@ impl Made {
     /// The result of a call; `new` returns new arrays. `None` if the style refuses the elements of the
     /// components.
     pub fn cast(&self, args: &[Arg<'_>], mut new: impl FnMut(usize) -> Option<Array>) -> Option<Styled> {
-        let part = |part: &Part| match *part {
-            Part::New(nth) => new(nth),
-            Part::Given { arg, component } => match args.get(arg)? {
+        let part = |part: &Component| match *part {
+            Component::New(nth) => new(nth),
+            Component::Given { arg, component } => match args.get(arg)? {
                 Arg::Array(array) => Some((*array).clone()),
                 Arg::Styled(styled) => styled.components().get(component).cloned(),
                 Arg::Scalar(_) | Arg::View(_) => None,
@@ -126,17 +126,18 @@ impl Recorder<'_, '_> {
     pub(super) fn made(&self, slot: Slot) -> Option<Made> {
         let whole = self.wholes.get(&slot)?;
         let layout = whole.layout.clone()?;
-        let parts: SmallVec<[Part; 2]> = whole.components.iter().map(|lent| self.part(lent)).collect::<Option<_>>()?;
-        let all_new = parts.iter().all(|part| matches!(part, Part::New(_)));
+        let parts: SmallVec<[Component; 2]> =
+            whole.components.iter().map(|lent| self.part(lent)).collect::<Option<_>>()?;
+        let all_new = parts.iter().all(|part| matches!(part, Component::New(_)));
         Some(Made { layout, parts, all_new })
     }
 
     /// The new array or argument that has exactly these elements, in the same order.
-    fn part(&self, lent: &Lent) -> Option<Part> {
+    fn part(&self, lent: &Lent) -> Option<Component> {
         let at = Where::of(lent.pointer).filter(|at| at.offset == 0)?;
         if let Some(nth) = self.new_at(at) {
             let New { shape, strides, .. } = &self.new[nth];
-            return (*shape == lent.shape && *strides == lent.strides).then_some(Part::New(nth));
+            return (*shape == lent.shape && *strides == lent.strides).then_some(Component::New(nth));
         }
         let mut places =
             self.args.iter().enumerate().flat_map(|(arg, given)| given.places().enumerate().map(move |p| (arg, p)));
@@ -144,6 +145,6 @@ impl Recorder<'_, '_> {
         let place = place.filter(|_| !matches!(self.args[arg], Arg::View(_)))?;
         let strides = place.strides.iter().map(|stride| stride * place.unit);
         let same = place.dtype == lent.dtype && *place.shape == *lent.shape && strides.eq(lent.strides.iter().copied());
-        same.then_some(Part::Given { arg, component })
+        same.then_some(Component::Given { arg, component })
     }
 }

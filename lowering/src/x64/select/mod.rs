@@ -29,7 +29,7 @@ use super::codes::{self, Form};
 use super::frame::Frame;
 use super::machine::{Class, Inst, Origin, Segment, Uniform, V, Width};
 use super::pool::Pool;
-use super::schedule::Schedule;
+use super::round_plan::RoundPlan;
 use super::stages::Stages;
 use super::unsupported;
 use crate::kernel::{KInst, KOp, KValue, Kernel, KernelError, Part};
@@ -63,7 +63,7 @@ struct Kept {
 pub struct Selector<'a> {
     pub kernel: &'a Kernel,
     pub rows: &'a Rows,
-    pub schedule: Schedule,
+    pub schedule: RoundPlan,
     pub pool: Pool,
     pub frame: &'a mut Frame,
     live: &'a [bool],
@@ -114,7 +114,7 @@ impl<'a> Selector<'a> {
         kernel: &'a Kernel,
         (live, sums): (&'a [bool], &'a ByteSums),
         (rows, stages): (&'a Rows, &'a Stages),
-        schedule: Schedule,
+        schedule: RoundPlan,
         frame: &'a mut Frame,
     ) -> Selector<'a> {
         let count = kernel.values.len();

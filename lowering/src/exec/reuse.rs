@@ -10,7 +10,7 @@ use rewright_ir::{Array, Name, with_array};
 use smallvec::SmallVec;
 
 /// An array that a result overwrites.
-pub struct Heir {
+pub struct ReusedBuffer {
     pub array: Array,
     /// The first element.
     pub pointer: *mut u8,
@@ -26,7 +26,12 @@ pub struct Heir {
 /// the result's store, or an operand that dies with the step. No other value shares its buffer, and it has
 /// the result's dtype, shape and strides. The kernel reads it only at the point where it writes the result.
 /// The kernel continues to read it through the slot.
-pub fn inherit(act: &mut Activation<'_, '_>, step: &Step, kernel: &KernelStep, extent: &Extent) -> Option<Heir> {
+pub fn reuse_buffer(
+    act: &mut Activation<'_, '_>,
+    step: &Step,
+    kernel: &KernelStep,
+    extent: &Extent,
+) -> Option<ReusedBuffer> {
     let launch = &kernel.launch;
     let ([def], [result]) = (&step.defs[..], &extent.results[..]) else { return None };
     if launch.packed || !(def.ty.is_array() && result.fill.is_none() && extent.space.points > 0) {
@@ -63,14 +68,14 @@ pub fn inherit(act: &mut Activation<'_, '_>, step: &Step, kernel: &KernelStep, e
 }
 
 /// Takes an unshared array out of a slot, and puts a borrowed view of it in the slot.
-fn lend(act: &mut Activation<'_, '_>, slot: Slot, strides: Strides, died: bool) -> Option<Heir> {
+fn lend(act: &mut Activation<'_, '_>, slot: Slot, strides: Strides, died: bool) -> Option<ReusedBuffer> {
     let held = &mut act.frame.slots[slot.0 as usize];
     let Held::Array(mut array) = std::mem::take(held) else { return None };
     // The array is not shared, so nothing is copied.
     let pointer = with_array!(&mut array, |a| a.as_mut_ptr().cast::<u8>());
     let (dtype, shape) = (array.dtype(), array.shape().into());
     *held = Held::Lent(Lent { dtype, pointer, shape, strides: strides.clone(), keep: None });
-    Some(Heir { array, pointer, strides, died, slot })
+    Some(ReusedBuffer { array, pointer, strides, died, slot })
 }
 
 /// Whether different indices are different addresses.

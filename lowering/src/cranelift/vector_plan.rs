@@ -18,7 +18,7 @@ const TOO_MANY: usize = 20_000;
 
 /// See the module's page.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct VectorPlan {
     /// The points of a group: a value of the widest dtype fills up to four vectors, one of the narrowest at
     /// most one. 1 if there is no vector loop.
     pub lanes: usize,
@@ -29,14 +29,14 @@ pub struct Plan {
     pub vector: Vec<bool>,
 }
 
-impl Plan {
+impl VectorPlan {
     /// The plan of a kernel.
     pub fn new(kernel: &Kernel, features: Features) -> Self {
         let inner = kernel.axes as u32;
         let after = |number: &usize| kernel.fold.as_ref().is_some_and(|fold| fold.after.contains(number));
         let insts: Vec<(usize, &KInst)> =
             kernel.insts.iter().enumerate().filter(|(n, i)| kernel.level(i) == inner && !after(n)).collect();
-        let scalar = Plan { lanes: 1, groups: 1, vector: Vec::new() };
+        let scalar = VectorPlan { lanes: 1, groups: 1, vector: Vec::new() };
         // An op by its reference meaning may fail, and the first point that fails must be the one reported.
         let point_by_point = insts.iter().any(|(_, i)| matches!(i.op, KOp::Reference(_)));
         if kernel.axes == 0 || !features.vectors || point_by_point || insts.len() > TOO_MANY {
@@ -47,7 +47,7 @@ impl Plan {
             return match fold.order {
                 // The area for copies of rows must have room for a leaf.
                 Order::Tree { lanes, leaf, .. } if lanes.is_multiple_of(LANES) && room(kernel) >= leaf => {
-                    Plan { lanes: LANES, groups: 1, vector }
+                    VectorPlan { lanes: LANES, groups: 1, vector }
                 }
                 _ => scalar,
             };
@@ -62,11 +62,11 @@ impl Plan {
         let chunks = (lanes * most / 16).max(1);
         let calls = insts.iter().any(|(_, i)| matches!(i.op, KOp::Math(_)));
         let groups = if calls { 1 } else { (4 / chunks).min(ENOUGH / (insts.len() * chunks).max(1)).max(1) };
-        Plan { lanes, groups, vector }
+        VectorPlan { lanes, groups, vector }
     }
 }
 
-impl Plan {
+impl VectorPlan {
     /// A description for users.
     pub fn describe(&self, kernel: &Kernel) -> String {
         let loops = match kernel.axes {

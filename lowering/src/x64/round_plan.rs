@@ -22,7 +22,7 @@ pub const MANY_STAGES: usize = 8;
 
 /// See the module's page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Schedule {
+pub struct RoundPlan {
     pub level: Level,
     /// The points of a group: as many as values of the widest dtype fill a register.
     pub lanes: usize,
@@ -34,9 +34,9 @@ pub struct Schedule {
     pub streams: bool,
 }
 
-impl Schedule {
+impl RoundPlan {
     /// The schedule of a kernel. `live` says which instructions are live.
-    pub fn new(kernel: &Kernel, live: &[bool], (sums, stages): (&ByteSums, &Stages), level: Level) -> Schedule {
+    pub fn new(kernel: &Kernel, live: &[bool], (sums, stages): (&ByteSums, &Stages), level: Level) -> RoundPlan {
         let used = || kernel.insts.iter().zip(live).filter(|(_, live)| **live).map(|(inst, _)| inst);
         let widest = match sums.items.is_empty() {
             true => used().map(|inst| width(kernel, inst, level)).max().unwrap_or(8),
@@ -68,7 +68,7 @@ impl Schedule {
             _ => false,
         };
         let streams = kernel.wishes.streaming && kernel.fold.is_none() && kernel.axes > 0 && inner.iter().any(streamed);
-        Schedule { level, lanes, groups, streams, stages: stages.list.len() }
+        RoundPlan { level, lanes, groups, streams, stages: stages.list.len() }
     }
 
     /// True if the streaming rounds stream stores of elements of this size.
