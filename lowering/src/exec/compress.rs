@@ -193,8 +193,8 @@ unsafe fn copy_selected(array: &Place<'_>, selected: &Selected, target: *mut u8,
     let streams = line >= LEAST_STREAMED && exceeds_caches(facts(), all, false);
     let targets = (0..).map(|n: isize| target.wrapping_offset(n * step));
     let pairs = offsets.iter().map(|&offset| array.pointer.wrapping_offset(offset)).zip(targets);
-    // SAFETY: by the caller's promise, the elements of the subarray at each offset are valid to read, those of
-    // the target are valid to write, and the two do not alias.
+    // SAFETY: by the caller's promise, the elements of the subarray at each offset are valid to read, those
+    // of the target are valid to write, and the two do not alias.
     unsafe {
         match (line, streams) {
             (0, _) => pairs.for_each(|(from, to)| copy_elements(&Place { pointer: from, ..rest }, to, target_rest)),

@@ -9,7 +9,8 @@
 //! of masked groups. In tree order, they are at most a part: leaves combined lane by lane.
 //!
 //! The last batch of short rows overlaps the one before it and computes some rows again; long rows that are
-//! left are computed one by one. If there are fewer rows than lanes, the stores of the other lanes are masked.
+//! left are computed one by one. If there are fewer rows than lanes, the stores of the other lanes are
+//! masked.
 
 use super::allocate::{Mode, Writer, vector_register};
 use super::asm::{Label, Mem, Operand};
@@ -233,9 +234,9 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Computes the rows up to the loop's end in batches. If fewer rows remain than a batch has, the last batch
-    /// `overlaps` the one before it, or these rows are left. `totals` leaves the totals of a batch where the
-    /// epilogue reads them.
+    /// Computes the rows up to the loop's end in batches. If fewer rows remain than a batch has, the last
+    /// batch `overlaps` the one before it, or these rows are left. `totals` leaves the totals of a batch
+    /// where the epilogue reads them.
     pub(super) fn batches(
         &mut self,
         kernel: &Kernel,

@@ -237,7 +237,8 @@ impl Folding {
             RowOrder::Any(_) | RowOrder::Sequence => None,
         }
     }
-    /// The most points of a row that are combined lane by lane, onto one vector; `None` for rows of any length.
+    /// The most points of a row that are combined lane by lane, onto one vector; `None` for rows of any
+    /// length.
     pub fn most_of_vector(&self) -> Option<usize> {
         match self.order {
             RowOrder::Tree { apart: 1, part, .. } if self.narrow.is_none() => Some(part),

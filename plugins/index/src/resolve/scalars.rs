@@ -148,7 +148,8 @@ impl Resolver<'_> {
         Ok(Term::Apply(function, args))
     }
 
-    /// `mod(x, lo..hi)` and `clamp(x, lo..hi)`: the number of a range that is congruent to `x`, or next to it.
+    /// `mod(x, lo..hi)` and `clamp(x, lo..hi)`: the number of a range that is congruent to `x`, or the
+    /// nearest one.
     fn into_range(&mut self, wraps: bool, value: &Expr, range: &Expr, loc: Loc) -> Parsed<Term> {
         let value = self.node(value)?;
         let (lo, hi) = self.range(range)?;
