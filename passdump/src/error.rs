@@ -147,6 +147,9 @@ fn remedy(path: &Path, error: &io::Error) -> Option<String> {
                     path.extension().map(|extension| file.set_extension(extension));
                     format!("did you mean `{}`?", file.display())
                 }
+                None if path.to_string_lossy().contains(['[', '>', '=']) => {
+                    "a program in place of a file has an assignment, such as `s := x[i]`".to_string()
+                }
                 None => "paths are relative to the current folder".to_string(),
             })
         }

@@ -18,7 +18,7 @@ use super::{For, If, Program, ProgramBuilder, Stmt, count};
 const SHORT: i64 = 8;
 const MOST_STATEMENTS: usize = 64;
 /// The most elements of a row that are copied one by one. Longer rows are copies of blocks.
-const MOST_COPIED: i64 = 4;
+const MOST_COPIED: i64 = 3;
 
 impl Program {
     /// Puts the bodies of loops of one iteration in place of these, and removes loops of none.

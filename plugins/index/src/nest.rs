@@ -133,6 +133,18 @@ pub(crate) struct Form {
 }
 
 impl Form {
+    /// The indices of the position, also those in its computed part.
+    pub(crate) fn indices(&self) -> Vec<usize> {
+        let mut found: Vec<usize> = self.terms.iter().map(|(index, _)| *index).collect();
+        if let Some(node) = &self.computed {
+            node.walk(&mut |node| {
+                if let Term::Index(index) = node.term {
+                    found.push(index);
+                }
+            });
+        }
+        found
+    }
     pub(crate) fn constant(offset: Size) -> Form {
         Form { terms: Vec::new(), gathers: Vec::new(), computed: None, offset }
     }
@@ -250,6 +262,8 @@ pub(crate) enum Function {
     Cast(DType),
     /// The square of the magnitude.
     Abs2,
+    /// An integer as a position, an `i64`. Other numbers are errors.
+    Position,
 }
 
 /// A reduction.

@@ -150,8 +150,8 @@ impl<'a> Inference<'a> {
         }
         for (access, placed) in nest.accesses.iter().zip(&new.placed) {
             for (along, placed) in access.dims.iter().zip(placed).filter(|(along, _)| !along.is_plain) {
-                debug_assert!(!along.is_plain);
-                placed.terms.iter().for_each(|(index, _)| new.is_shifted[*index] = true);
+                let named = placed.terms.iter().map(|(index, _)| *index).chain(along.form.indices());
+                named.for_each(|index| new.is_shifted[index] = true);
             }
         }
         Ok(new)
@@ -169,7 +169,7 @@ impl<'a> Inference<'a> {
                     let plural = if given == 1 { "" } else { "s" };
                     let message = format!("`{name}` has {wanted} dims and is {verb} at {given} position{plural}");
                     let help = if given == 1 && wanted > 1 {
-                        "for positions in row-major order pass it as one dim"
+                        "for one position in row-major order write `flat(A)[i]`"
                     } else {
                         ""
                     };
@@ -535,8 +535,11 @@ impl<'a> Inference<'a> {
                 let from = if list.is_empty() { String::new() } else { format!(", for {}", list.join(" and ")) };
                 let message =
                     format!("`{}` is at {position}, outside of dim {d} with {bounds}{from}", self.slice(along.loc));
+                let is_number = placed.terms.is_empty() && placed.gathers.is_empty();
                 let help = if is_padded {
                     "state a smaller range, or pad more"
+                } else if is_number {
+                    "positions do not count from the end; the last one is `end`"
                 } else {
                     OUT_OF_BOUNDS[usize::from(access.is_write)]
                 };

@@ -178,7 +178,7 @@ impl Resolver<'_> {
         }
         let extremum = matches!(reduction, Reducer::Builtin(Monoid::ArgMin | Monoid::ArgMax));
         if extremum && count != 2 {
-            let help = "write both: `(argmax) m := (x[i], i)`";
+            let help = "write a value and one position: `(argmax) m := (x[i], i)`; `(max)` compares longer tuples";
             return error("`argmin` and `argmax` reduce a value and its position", body.loc, help);
         }
         if let (Reducer::Function(op), true) = (reduction, count > 1) {
@@ -329,6 +329,11 @@ impl Resolver<'_> {
                     return error("the left side has no boundary mode", expr.loc, help);
                 }
                 let along = self.along(name, dim, expr)?;
+                if along.form.computed.is_some() && !along.form.indices().is_empty() {
+                    let help = "points may meet there: compute the positions into an array, `p[i] := ...`, and write at \
+                                `p[i]`";
+                    return error("this position depends on an index and on a computed scalar", expr.loc, help);
+                }
                 if !is_new {
                     return Ok(Write::At(Box::new(along)));
                 }

@@ -19,7 +19,7 @@ pub(crate) fn extents(nests: &[Nest], inputs: &IndexMap<String, Input>, base: i6
     for (number, nest) in nests.iter().enumerate() {
         let mut is_shifted = vec![false; nest.indices.len()];
         for along in nest.accesses.iter().flat_map(|access| &access.dims).filter(|along| !along.is_plain) {
-            along.form.terms.iter().for_each(|(index, _)| is_shifted[*index] = true);
+            along.form.indices().into_iter().for_each(|index| is_shifted[index] = true);
         }
         for access in &nest.accesses {
             let Source::Array(name) = &access.source else { continue };

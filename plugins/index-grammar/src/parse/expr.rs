@@ -239,6 +239,10 @@ impl Parser<'_> {
         self.colons = true;
         let body = self.expr()?;
         (self.colons, self.positions) = (colons, positions);
+        if self.is(",") {
+            let help = format!("write an expression: `{text}[k](max(0, x[k]))`");
+            return error(format!("`{text}[...]` reduces one expression"), self.loc(), &help);
+        }
         self.close(")")?;
         let word = Word { text: text.clone(), loc: name.loc };
         Ok(Some(boxed(ExprKind::Reduce(word, indices, Box::new(body)), self.since(name.loc))))

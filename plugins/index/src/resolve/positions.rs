@@ -1,7 +1,9 @@
 //! Positions: boundary modes, sums of indices times sizes, elements of integer arrays, and sizes.
 
+use super::scalars::apply;
 use super::{Meaning, Resolver};
-use crate::nest::{Access, Along, Boundary, Form, Node, Size, Source, Term};
+use crate::functions::binary;
+use crate::nest::{Access, Along, Boundary, Form, Function, Node, Size, Source, Term};
 use crate::parse::{Parsed, error};
 use crate::syntax::{Binary, Expr, ExprKind, Position, Unary, Word};
 use rewright::{Literal, Loc};
@@ -113,7 +115,8 @@ impl Resolver<'_> {
         let into_range = |args: &[Expr]| matches!(args, [_, range] if matches!(range.kind, ExprKind::Range(..)));
         let (boundary, inner) = match call {
             Some(("mod" | "clamp", args)) if into_range(args) => {
-                let form = Form { computed: Some(Box::new(self.node(expr)?)), ..Form::constant(Size::Int(0)) };
+                let node = self.position_node(expr)?;
+                let form = Form { computed: Some(Box::new(node)), ..Form::constant(Size::Int(0)) };
                 return Ok(Along { form, boundary: Boundary::Inside, loc: expr.loc, is_plain: false });
             }
             Some(("mod", [inner])) => (Boundary::Wrap, inner),
@@ -138,12 +141,45 @@ impl Resolver<'_> {
             ExprKind::Name(_) => self.form(array, dim, inner)?,
             // A sum with a name of a block is a name of a block, too.
             _ if self.is_computed(inner) => {
-                let node = self.node(inner)?;
+                let node = self.position_node(inner)?;
                 Form { computed: Some(Box::new(node)), ..Form::constant(Size::Int(0)) }
             }
             _ => self.form(array, dim, inner)?,
         };
         Ok(Along { form, boundary, loc: expr.loc, is_plain })
+    }
+
+    /// The value of a position that only the loop knows. Its sums and products are those of `i64`, whatever the
+    /// dtypes of the numbers in it.
+    pub(super) fn position_node(&mut self, expr: &Expr) -> Parsed<Node> {
+        let loc = expr.loc;
+        let term = match &expr.kind {
+            ExprKind::Number(_) => return self.node(expr),
+            ExprKind::Outer(inner) => {
+                let scopes = std::mem::take(&mut self.scopes);
+                let found = self.position_node(inner);
+                self.scopes = scopes;
+                return found;
+            }
+            ExprKind::Unary(Unary::Plus, inner) => return self.position_node(inner),
+            ExprKind::Unary(Unary::Negate, inner) => apply("neg", vec![self.position_node(inner)?]),
+            ExprKind::Binary(
+                op @ (Binary::Add | Binary::Subtract | Binary::Multiply | Binary::FloorDivide | Binary::Remainder),
+                left,
+                right,
+            ) => apply(binary(*op), vec![self.position_node(left)?, self.position_node(right)?]),
+            ExprKind::Call(function, args, false) => match (&function.kind, &args[..]) {
+                (ExprKind::Name(f), [value, range])
+                    if matches!(f.as_str(), "mod" | "clamp") && matches!(range.kind, ExprKind::Range(..)) =>
+                {
+                    let value = self.position_node(value)?;
+                    self.into_range(f == "mod", value, range, loc)?
+                }
+                _ => Term::Apply(Function::Position, vec![self.node(expr)?]),
+            },
+            _ => Term::Apply(Function::Position, vec![self.node(expr)?]),
+        };
+        Ok(Node { term, loc })
     }
 
     /// Whether only the loop knows a value: a name of a block, or a scalar of an earlier statement, is in it.

@@ -7,6 +7,10 @@ use crate::parse::{Parsed, error};
 use crate::syntax::{Expr, ExprKind, Let, Position, ScopedIndex, Unary, Word};
 use rewright::{Arity, Literal, Loc, registry};
 
+/// The advice on a call after brackets.
+const SCOPED_HELP: &str = "parts are reduced by `sum`, `prod`, `max`, `min`, `any` and `all`: `sum[k](x[k])`; a table of \
+                           functions is a tuple: `(sin, cos)[k](x[i])`";
+
 impl Resolver<'_> {
     pub(super) fn node(&mut self, expr: &Expr) -> Parsed<Node> {
         let loc = expr.loc;
@@ -119,7 +123,7 @@ impl Resolver<'_> {
             return match &callee.kind {
                 ExprKind::Read(table, positions) => match (&table.kind, &positions[..]) {
                     (ExprKind::Tuple(items), [position]) => self.one_of(items, &position.expr, args, loc),
-                    _ => error("a table of functions is a tuple", table.loc, "write `(sin, cos)[k](x[i])`"),
+                    _ => error("this is no reduction of a part, and no table of functions", table.loc, SCOPED_HELP),
                 },
                 _ => error("a function is called by its name", callee.loc, ""),
             };
@@ -130,6 +134,7 @@ impl Resolver<'_> {
                 return Ok(Term::Size(Size::Extent(array, dim)));
             }
             ("mod" | "clamp", [value, range]) if matches!(range.kind, ExprKind::Range(..)) => {
+                let value = self.node(value)?;
                 return self.into_range(name == "mod", value, range, loc);
             }
             ("max" | "min", [first, rest @ ..]) if rest.len() > 1 => {
@@ -150,10 +155,12 @@ impl Resolver<'_> {
 
     /// `mod(x, lo..hi)` and `clamp(x, lo..hi)`: the number of a range that is congruent to `x`, or the
     /// nearest one.
-    fn into_range(&mut self, wraps: bool, value: &Expr, range: &Expr, loc: Loc) -> Parsed<Term> {
-        let value = self.node(value)?;
+    pub(super) fn into_range(&mut self, wraps: bool, value: Node, range: &Expr, loc: Loc) -> Parsed<Term> {
         let (lo, hi) = self.range(range)?;
         let extent = hi.clone().add(Size::Int(1)).add(lo.clone().multiply(Size::Int(-1)));
+        if matches!(extent, Size::Int(..=0)) {
+            return error("this range is empty", range.loc, "no number is in it; write a range of one number or more");
+        }
         let [lo, hi, extent] = [lo, hi, extent].map(|size| Node { term: Term::Size(size), loc: range.loc });
         if !wraps {
             return Ok(apply("clip", vec![value, lo, hi]));
@@ -183,6 +190,9 @@ impl Resolver<'_> {
         if wanted != Arity::Exactly(count) && !matches!(wanted, Arity::AtLeast(n) if n <= count) {
             let (Arity::Exactly(n) | Arity::AtLeast(n)) = wanted;
             let help = match name {
+                "max" | "min" if count == 1 => {
+                    "a reduction stands before the statement, `(max) m := x[i]`, or names its indices: `max[i](x[i])`"
+                }
                 "mod" | "clamp" => {
                     "of a range it is `mod(x, 0..n)`; of one argument a boundary mode, around a position: `A[mod(i)]`"
                 }
@@ -392,7 +402,7 @@ impl Resolver<'_> {
 }
 
 /// A call of a built-in op.
-fn apply(name: &str, args: Vec<Node>) -> Term {
+pub(super) fn apply(name: &str, args: Vec<Node>) -> Term {
     match registry().op(name) {
         Some(op) => Term::Apply(Function::Op(op), args),
         // The built-in ops are always there.

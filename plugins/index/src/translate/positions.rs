@@ -247,19 +247,11 @@ impl Translation<'_, '_, '_> {
         for &(inner, c) in &placed.gathers {
             let node = crate::nest::Node { term: Term::Read(inner), loc };
             let item = self.node(&node)?;
-            parts.push((self.cast(item, DType::I64, loc)?, c));
+            parts.push((self.as_position(item, loc)?, c));
         }
         if let Some(node) = &along.form.computed {
             let item = self.node(node)?;
-            let dtype = self.dtype(item, loc)?;
-            if !dtype.is_int() {
-                return refuse(
-                    format!("this position is {dtype}, and positions are integers"),
-                    loc,
-                    "round it: `int(x)`",
-                );
-            }
-            parts.push((self.cast(item, DType::I64, loc)?, 1));
+            parts.push((self.as_position(item, loc)?, 1));
         }
         for (item, c) in parts {
             let scaled = if c == 1 { item } else { self.core("mul", &[item, integer(c)], loc)? };
@@ -273,6 +265,20 @@ impl Translation<'_, '_, '_> {
             Some(sum) => self.core("add", &[sum, integer(offset)], loc),
             None => Ok(Item::Known(rewright::expr::BodyRef::Const(Scalar::I64(offset)), DType::I64)),
         }
+    }
+
+    /// An integer as a position. The greatest numbers of `u64` are the greatest position, which no array has.
+    pub(super) fn as_position(&mut self, item: Item, loc: Loc) -> Made<Item> {
+        let dtype = self.dtype(item, loc)?;
+        if !dtype.is_int() {
+            let message = format!("this position is {dtype}, and positions are integers");
+            return refuse(message, loc, "round it: `int(x)`");
+        }
+        let item = match dtype {
+            DType::U64 => self.core("minimum", &[item, Item::Weak(Literal::Int(i64::MAX.into()))], loc)?,
+            _ => item,
+        };
+        self.cast(item, DType::I64, loc)
     }
 
     /// The position in a range or an array of equal elements, and whether it is in bounds.

@@ -38,7 +38,9 @@ pub(super) fn constant(known: &Known, node: &Node) -> Made<Literal> {
             match function {
                 Function::Op(op) => folded(*op, &args, node.loc),
                 Function::Cast(dtype) => Ok(Literal::Typed(natural(args[0], node.loc)?.cast(*dtype))),
-                Function::Abs2 => refuse("this value is computed before the loops, by ops alone", node.loc, ""),
+                Function::Abs2 | Function::Position => {
+                    refuse("this value is computed before the loops, by ops alone", node.loc, "")
+                }
             }
         }
         _ => refuse("this value is no number that is known before the loops", node.loc, ""),
@@ -294,6 +296,7 @@ impl Translation<'_, '_, '_> {
                 let (value, own) = self.strong(args[0], loc)?;
                 self.cast(Item::Known(value, own), dtype, loc)
             }
+            Function::Position => self.as_position(args[0], loc),
             Function::Abs2 => {
                 let x = args[0];
                 if self.dtype(x, loc)?.is_complex() {

@@ -187,3 +187,18 @@ fn positions_that_a_call_computes_have_places() {
     run("k := J[1]\ny := x[$k]", &["2:8", "`$k` is at 5, outside of dim 0 of `x` with 0..3"]);
     refused("(max) m := x[i]", &[("x", ints(&[]))], &["1:1", "no max of zero elements"]);
 }
+
+#[test]
+fn calls_after_brackets_and_positions_lead_on() {
+    let x = ("x", ints_of(&[2, 3], &[5, 6, 7, 1, 2, 3]));
+    refused("y[i] := max[k](0, x[i,k])", &[x.clone()], &["1:17", "`max[...]` reduces one expression"]);
+    refused("y[i] := mean[j](x[i,j])", &[x.clone()], &["this is no reduction of a part", "`sum`, `prod`"]);
+    refused("m[i] := max(x[i,j])", &[x.clone()], &["`max` has 2 arguments, not 1", "max[i](x[i])"]);
+    refused("(argmax) p := (x[i,j], (i,j))", &[x.clone()], &["`(max)` compares longer tuples"]);
+    refused("y := x[0]", &[x.clone()], &["2 dims and is read at 1 position", "flat(A)[i]"]);
+    refused("y[i] := x[i,-1]", &[x.clone()], &["the last one is `end`"]);
+    refused("y[i] := mod(i, 5..5) (i in 0..2)", &[], &["this range is empty"]);
+    let d = ("D", ints(&[0; 6]));
+    let parts = ["2:3", "depends on an index and on a computed scalar", "`p[i]`"];
+    refused("k := x[1,0]\nD[i+$k*j] = i (i,j in 0..2)", &[x, d], &parts);
+}

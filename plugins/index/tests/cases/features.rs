@@ -407,6 +407,8 @@ fn scalars_of_earlier_statements_are_positions() {
     }
     check(&one("k := a[1]\nx[i, $k] += 10"), &args, "x", ints_of(&[2, 3], &[15, 6, 7, 11, 2, 3]));
     check("k := a[0]\ny[i] := x[0, mod(i + $k)] (i in 0..3)", &args, "y", ints(&[6, 7, 5]));
+    // The index has a use beside that of its own.
+    check("k := a[0]\ny[j] := x[0, j] + x[0, j + $k] (j in 0..2)", &args, "y", ints(&[11, 13]));
     // A scalar that only a computed position has.
     check("y[i] := { p = i; x[0, p + $q] } (i in 0..2)", &[args[0].clone(), ("q", int(1))], "y", ints(&[6, 7]));
     let parts = ["the ranges depend on the value of `k`", "give it as an input"];

@@ -101,3 +101,36 @@ fn negative_positions_are_out_of_bounds() {
     check("y[k] := x[J[k]+1]", &args, "y", ints(&[2, 1]));
     check("y[k] := x[-2J[k]]", &args, "y", ints(&[1, 3]));
 }
+
+#[test]
+fn positions_of_every_dtype_are_computed_alike() {
+    use rewright::{Array, DType, Scalar};
+    let x = ("x", ints(&(0..1000).collect::<Vec<_>>()));
+    let programs = [
+        ("y[i] := { t = J[i]; x[2t] }", 2, 0),
+        ("y[i] := { t = J[i]; x[3t + 300] }", 3, 300),
+        ("y[i] := { t = J[i]; x[clamp(t - 201)] }", 1, -201),
+        ("y[i] := { t = J[i]; x[mod(-t)] }", -1, 0),
+        ("y[i] := { t = J[i]; x[mod(t - 1 + i, 0..1000)] }", 1, -1),
+        ("k := max[i](J[i])\ny[i] := x[4 * $k + i] (i in 0..1)", 4, 0),
+        ("k := max[i](J[i])\ny[i] := x[$(k + 200) + i] (i in 0..1)", 1, 200),
+        ("T[i] := J[i]\ny[i] := x[2T[i] + 1]", 2, 1),
+        ("y[i] := x[2J[i] + 1]", 2, 1),
+    ];
+    let dtypes = DType::ALL.into_iter().filter(|dtype| dtype.is_int());
+    for (dtype, (text, times, plus)) in dtypes.flat_map(|dtype| programs.map(|program| (dtype, program))) {
+        for n in [0i64, 100, 127, 200] {
+            let position = Scalar::I64(n).cast(dtype);
+            if position.to_i128() != Some(n.into()) {
+                continue;
+            }
+            let j = Array::from_fn(dtype, &[1], |_| position).expect("memory");
+            let wanted = times * n + plus;
+            let wanted = if text.contains("mod") { wanted.rem_euclid(1000) } else { wanted.max(0) };
+            check(text, &[x.clone(), ("J", j.into())], "y", ints(&[wanted]));
+        }
+    }
+    let big = Array::from_fn(DType::U64, &[1], |_| Scalar::U64(u64::MAX)).expect("memory");
+    check("y[i] := { t = J[i]; x[clamp(t)] }", &[x.clone(), ("J", big.clone().into())], "y", ints(&[999]));
+    refused("y[i] := { t = J[i]; x[t] }", &[x, ("J", big.into())], &["`t` is at 9223372036854775807"]);
+}
