@@ -38,7 +38,7 @@ where
 {
     type Slices = SliceInfo<[SliceInfoElem; 2], Ix2, Ix2>;
     let slices: [fn(usize, usize) -> Slices; 3] =
-        [|n, m| s![..n, 1..=m].into(), |n, m| s![..n;-1, ..m].into(), |n, m| s![..n, ..2 * m;2].into()];
+        [|n, m| s![..n, 1..=m], |n, m| s![..n;-1, ..m], |n, m| s![..n, ..2 * m;2]];
     for (reduction, results) in reductions(dtype) {
         let types = vec![format!("{dtype}[n]"); results].join(", ");
         let names = (0..results).map(|n| format!("%r{n}")).collect::<Vec<_>>().join(", ");

@@ -112,9 +112,9 @@ impl Resolver<'_> {
             },
             _ => None,
         };
-        let into_range = |args: &[Expr]| matches!(args, [_, range] if matches!(range.kind, ExprKind::Range(..)));
+        let has_range = |args: &[Expr]| matches!(args, [_, range] if matches!(range.kind, ExprKind::Range(..)));
         let (boundary, inner) = match call {
-            Some(("mod" | "clamp", args)) if into_range(args) => {
+            Some(("mod" | "clamp", args)) if has_range(args) => {
                 let node = self.position_node(expr)?;
                 let form = Form { computed: Some(Box::new(node)), ..Form::constant(Size::Int(0)) };
                 return Ok(Along { form, boundary: Boundary::Inside, loc: expr.loc, is_plain: false });
@@ -149,8 +149,8 @@ impl Resolver<'_> {
         Ok(Along { form, boundary, loc: expr.loc, is_plain })
     }
 
-    /// The value of a position that only the loop knows. Its sums and products are those of `i64`, whatever the
-    /// dtypes of the numbers in it.
+    /// The value of a position that only the loop knows. Its sums and products are those of `i64`, whatever
+    /// the dtypes of the numbers in it.
     pub(super) fn position_node(&mut self, expr: &Expr) -> Parsed<Node> {
         let loc = expr.loc;
         let term = match &expr.kind {
@@ -173,7 +173,7 @@ impl Resolver<'_> {
                     if matches!(f.as_str(), "mod" | "clamp") && matches!(range.kind, ExprKind::Range(..)) =>
                 {
                     let value = self.position_node(value)?;
-                    self.into_range(f == "mod", value, range, loc)?
+                    self.number_in_range(f == "mod", value, range, loc)?
                 }
                 _ => Term::Apply(Function::Position, vec![self.node(expr)?]),
             },

@@ -135,7 +135,7 @@ impl Resolver<'_> {
             }
             ("mod" | "clamp", [value, range]) if matches!(range.kind, ExprKind::Range(..)) => {
                 let value = self.node(value)?;
-                return self.into_range(name == "mod", value, range, loc);
+                return self.number_in_range(name == "mod", value, range, loc);
             }
             ("max" | "min", [first, rest @ ..]) if rest.len() > 1 => {
                 // Of several numbers: of the first two, then of the result and the next.
@@ -155,7 +155,7 @@ impl Resolver<'_> {
 
     /// `mod(x, lo..hi)` and `clamp(x, lo..hi)`: the number of a range that is congruent to `x`, or the
     /// nearest one.
-    pub(super) fn into_range(&mut self, wraps: bool, value: Node, range: &Expr, loc: Loc) -> Parsed<Term> {
+    pub(super) fn number_in_range(&mut self, wraps: bool, value: Node, range: &Expr, loc: Loc) -> Parsed<Term> {
         let (lo, hi) = self.range(range)?;
         let extent = hi.clone().add(Size::Int(1)).add(lo.clone().multiply(Size::Int(-1)));
         if matches!(extent, Size::Int(..=0)) {
