@@ -355,7 +355,7 @@ fn loops_that_are_too_short_for_a_kernel_are_unrolled() {
     assert_eq!(rows(9, "t0"), (2, 0));
     assert!(rows(12, "t0").1 > 0);
     // Rows that are only copied stay loops, but for those of few elements.
-    assert_eq!((rows(4, "x"), rows(5, "x"), rows(12, "x")), ((1, 0), (2, 0), (2, 0)));
+    assert_eq!((rows(3, "x"), rows(4, "x"), rows(12, "x")), ((1, 0), (2, 0), (2, 0)));
 }
 
 #[test]

@@ -248,9 +248,11 @@ impl<'a> Inference<'a> {
             let Some(found) = &self.found[given.index] else { continue };
             if *found != given.range {
                 let name = &self.nest.indices[given.index].name;
+                let (what, verb) =
+                    if self.is_counted(given.index) { ("values", "shrink") } else { ("range", "shrinks") };
                 let (found, given) = (self.range(found), self.range(&given.range));
                 warnings.push(format!(
-                    "the range {given} of index `{name}` shrinks to {found}, so that all positions are in bounds"
+                    "the {what} {given} of index `{name}` {verb} to {found}, so that all positions are in bounds"
                 ));
             }
         }
@@ -417,7 +419,13 @@ impl<'a> Inference<'a> {
     fn describe(&self, constraint: &Constraint) -> String {
         let what = if constraint.is_given { "the range" } else { "the position" };
         let (loc, text) = (constraint.loc, self.slice(constraint.loc));
-        format!("{} by {what} `{text}` at {loc}", self.range(&constraint.range))
+        let counted = if self.is_counted(constraint.index) { "its values " } else { "" };
+        format!("{counted}{} by {what} `{text}` at {loc}", self.range(&constraint.range))
+    }
+
+    /// Whether the values of an index are counted, since its range has a step.
+    fn is_counted(&self, index: usize) -> bool {
+        self.nest.indices[index].steps.is_some()
     }
 
     fn slice(&self, loc: Loc) -> String {
@@ -529,7 +537,8 @@ impl<'a> Inference<'a> {
                             .filter(|constraint| constraint.index == *index)
                             .map(|constraint| self.describe(constraint))
                             .collect();
-                        Some(format!("`{}` in {range} ({})", self.nest.indices[*index].name, from.join(", ")))
+                        let verb = if self.is_counted(*index) { "counted by" } else { "in" };
+                        Some(format!("`{}` {verb} {range} ({})", self.nest.indices[*index].name, from.join(", ")))
                     })
                     .collect();
                 let from = if list.is_empty() { String::new() } else { format!(", for {}", list.join(" and ")) };

@@ -2,7 +2,12 @@
 
 use super::numbers::Num;
 use super::oracle::Arr;
+use rewright::DType;
 use std::collections::BTreeMap;
+
+/// The dtypes of arrays of positions, the signed ones first.
+const POSITIONS: [DType; 8] =
+    [DType::I64, DType::I32, DType::I16, DType::I8, DType::U64, DType::U32, DType::U16, DType::U8];
 
 pub struct Generated {
     pub text: String,
@@ -63,7 +68,7 @@ impl Generator {
         let count = shape.iter().product();
         let data = (0..count).map(|_| self.number(is_float)).collect();
         let first = bounds.iter().map(|(lo, _)| *lo).collect();
-        self.arrays.insert(name.clone(), Arr { shape, first, data, is_float });
+        self.arrays.insert(name.clone(), Arr { shape, first, data, is_float, positions: None });
         name
     }
 
@@ -151,7 +156,10 @@ impl Generator {
                     (0..count).map(|_| Num::I(self.random.i64(if is_negative { -2 } else { 0 }..most + 1))).collect()
                 };
                 let found: Vec<i64> = values.iter().map(|n| if let Num::I(n) = n { *n } else { 0 }).collect();
-                self.arrays.get_mut(&positions).expect("made").data = values;
+                let dtypes = if is_negative { &POSITIONS[..4] } else { &POSITIONS[..] };
+                let dtype = Some(self.one(dtypes));
+                let own = self.arrays.get_mut(&positions).expect("made");
+                (own.data, own.positions) = (values, dtype);
                 let (least, most) =
                     (found.iter().min().copied().unwrap_or(0), found.iter().max().copied().unwrap_or(0));
                 let c = self.one(&[1, 1, 1, 2, -1]);

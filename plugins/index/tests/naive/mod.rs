@@ -21,10 +21,10 @@ fn number(name: &str, default: u64) -> u64 {
 }
 
 fn datum(array: &Arr) -> Datum {
-    let dtype = if array.is_float { DType::F64 } else { DType::I64 };
+    let dtype = array.positions.unwrap_or(if array.is_float { DType::F64 } else { DType::I64 });
     let at = |n: usize| match array.data[n] {
         Num::F(x) => Scalar::F64(x),
-        Num::I(n) => Scalar::I64(n),
+        Num::I(n) => Scalar::I64(n).cast(dtype),
         Num::B(b) => Scalar::Bool(b),
     };
     Array::from_fn(dtype, &array.shape, at).expect("memory").into()

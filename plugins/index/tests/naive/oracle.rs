@@ -4,7 +4,7 @@
 //! window, those for which a position is in bounds.
 
 use super::numbers::{Num, accumulated, binary, joined};
-use rewright::Literal;
+use rewright::{DType, Literal};
 use rewright_index::syntax::{
     Assign, Binary, Expr, ExprKind, Line, Place, Position, Program, RangeSign, Statement, Unary,
 };
@@ -18,6 +18,8 @@ pub struct Arr {
     pub first: Vec<i64>,
     pub data: Vec<Num>,
     pub is_float: bool,
+    /// The dtype of an array that is only read in positions.
+    pub positions: Option<DType>,
 }
 
 /// The reason why there is no result.
