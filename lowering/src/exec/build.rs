@@ -6,7 +6,6 @@ mod together;
 use super::assemble::Assemble;
 use super::backend::CodeGens;
 use super::cache::{Ready, compile_by_any};
-use super::compress::Compress;
 use super::direction::Direction;
 use super::join::Join;
 use super::launch::Launch;
@@ -14,10 +13,11 @@ use super::layout;
 use super::liveness::Liveness;
 use super::loop_program::{LoopProgram, ProgramStep};
 use super::parts::Update;
+use super::pick::Pick;
 use super::plan::*;
 use super::view::ViewOp;
 use super::wrap::{wrap, wrap_store};
-use super::wrap_gather::{is_gather, wrap_gather};
+use super::wrap_gather::{gathers_elements, wrap_gather};
 use super::wrap_reduction::{to_be_equal, wrap_reduction};
 use super::{Instead, LowerError, Remark};
 use crate::kernel::{KInst, KOp, Kernel};
@@ -482,7 +482,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         Ok(match (meaning, data.attrs.expr()) {
             (Meaning::Store(_), _) => Arc::new(wrap_store(self.func, data)?),
             (_, Some(expr)) if data.op == ARRAYEXPR => Arc::clone(expr),
-            _ if is_gather(data.op) => Arc::new(wrap_gather(self.func, data)?),
+            _ if gathers_elements(self.func, data) => Arc::new(wrap_gather(self.func, data)?),
             _ => Arc::new(match wrap_reduction(self.func, data) {
                 Some(reduction) => reduction?,
                 None => wrap(self.planner.module, self.func, data)?,
@@ -575,13 +575,17 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         all.iter().position(|component| component.name == name).map(StepKind::Component)
     }
 
-    /// The steps that concatenate arrays, or that select by a mask.
+    /// The steps that concatenate arrays, or that gather elements at positions.
     fn copied(&self, data: &InstData) -> Option<StepKind> {
         if data.args.iter().chain(&data.results).any(|&v| self.func.ty(v).style().is_some()) {
             return None;
         }
+        // Code generators have their own loops for elements.
+        if !self.planner.codegens.is_empty() && gathers_elements(self.func, data) {
+            return None;
+        }
         let exit = self.exit(data);
-        Join::of(data, exit).map(StepKind::Join).or_else(|| Compress::of(data, exit).map(StepKind::Compress))
+        Join::of(data, exit).map(StepKind::Join).or_else(|| Pick::of(data, exit).map(StepKind::Pick))
     }
 
     /// Returns a step. Adds a remark if it casts arrays, which no kernel does.

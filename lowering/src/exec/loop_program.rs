@@ -10,7 +10,6 @@ use super::launch::{Pointers, operands, symbol};
 use super::machine::{Activation, Machine};
 use super::plan::{ArrayEval, Step};
 use super::value::{Held, Shape, Strides, Target, fill_elements, row_major};
-use super::wrap_gather::is_gather;
 use crate::interp::Interp;
 use crate::kernel::{CodeGen, CompiledKernel, Part};
 use crate::lower::Strided;
@@ -307,10 +306,6 @@ impl Machine<'_> {
         program: &LoopProgram,
     ) -> Option<ProgramSpace> {
         let space = bind(&program.expr, &operands(act.frame, step), &|name: Name| symbol(act.plan, act.frame, name))?;
-        // A gather reports positions out of bounds even where no element is read at them.
-        if is_gather(step.op) && space.results.iter().any(|(shape, _)| shape.contains(&0)) {
-            return None;
-        }
         let fits = step.defs.iter().zip(&space.results);
         { fits }.all(|(def, (shape, _))| act.frame.admits(&def.dims, shape, Some(def.value))).then_some(space)
     }

@@ -175,7 +175,7 @@ impl<'e> Machine<'e> {
             StepKind::Constant(array) => self.constant(act, step, array)?,
             StepKind::Update(update) => self.update(act, step, update)?,
             StepKind::Join(join) => self.join(act, step, *join)?,
-            StepKind::Compress(compress) => self.compress(act, step, *compress)?,
+            StepKind::Pick(pick) => self.pick(act, step, *pick)?,
             StepKind::Program(program) => self.program_step(act, step, program)?,
             StepKind::Array(eval) => self.array(act, step, *eval, Why::Planned)?,
             StepKind::Store(param) => self.store(act, step, *param, Why::Planned)?,

@@ -4,11 +4,11 @@
 //! step lists the slots whose arrays die with it, so that buffers are reused as early as possible.
 
 use super::assemble::Assemble;
-use super::compress::Compress;
 use super::join::Join;
 use super::launch::Launch;
 use super::loop_program::{LoopProgram, ProgramStep};
 use super::parts::Update;
+use super::pick::Pick;
 use super::view::ViewOp;
 use crate::lower::program::is_worth_a_program;
 use rewright_ir::op::ScalarFn;
@@ -119,8 +119,8 @@ pub enum StepKind {
     Update(Update),
     /// Concatenates or stacks operands.
     Join(Join),
-    /// Copies what a mask selects.
-    Compress(Compress),
+    /// Gathers elements at positions that operands give.
+    Pick(Pick),
     /// Runs a loop program.
     Program(Box<ProgramStep>),
     /// Evaluates the op's reference meaning.

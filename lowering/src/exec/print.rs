@@ -46,9 +46,7 @@ impl fmt::Display for Step {
             StepKind::Array(ArrayEval::Ufunc(callee)) => write!(f, "reference {} {callee}", self.op)?,
             StepKind::Free => f.write_str("free")?,
             StepKind::Call(call) => write!(f, "call {}", call.callee)?,
-            StepKind::GetItem | StepKind::Dim(_) | StepKind::Join(_) | StepKind::Compress(_) => {
-                write!(f, "{}", self.op)?
-            }
+            StepKind::GetItem | StepKind::Dim(_) | StepKind::Join(_) | StepKind::Pick(_) => write!(f, "{}", self.op)?,
             StepKind::Component(_) | StepKind::Assemble(_) => write!(f, "{}", self.op)?,
             StepKind::Update(update) => write!(f, "{}{}", self.op, if update.in_place { " in place" } else { "" })?,
             StepKind::Constant(_) => write!(f, "{}", self.op)?,

@@ -1,6 +1,6 @@
 //! Scatter safety: whether two points of the left side's indices write one element.
 
-use crate::nest::{Nest, Role};
+use crate::nest::{Along, Nest, Node, Role, Term};
 use crate::ranges::{Placed, Ranges};
 use std::collections::HashMap;
 
@@ -19,10 +19,20 @@ pub(crate) enum WriteMap {
     Open(Option<(String, String)>),
 }
 
+/// Whether a value reads elements or names of blocks, so that it may be another one at each point.
+fn has_reads(node: &Node) -> bool {
+    let mut found = false;
+    node.walk(&mut |node| found |= matches!(node.term, Term::Read(_) | Term::Local(_) | Term::Reduce(..)));
+    found
+}
+
 /// Analyses the write of a statement.
 pub(crate) fn analyse(nest: &Nest, ranges: &Ranges, access: usize) -> WriteMap {
     let placed = &ranges.placed[access];
-    if placed.iter().any(|placed| !placed.gathers.is_empty() || placed.is_computed) {
+    // A computed position without reads, as of a scalar, is the same for all points.
+    let is_varied = |along: &Along| along.form.computed.as_ref().is_some_and(|node| has_reads(node));
+    let is_computed = nest.accesses[access].dims.iter().any(is_varied);
+    if is_computed || placed.iter().any(|placed| !placed.gathers.is_empty()) {
         return WriteMap::Gathered;
     }
     let parallel: Vec<usize> =

@@ -11,6 +11,17 @@ use rewright::{Literal, Loc};
 const NOT_LINEAR: &str = "positions are sums of indices times integers and of elements of integer arrays; compute another one \
                           in a block: `{ p = i*j; A[p] }`";
 
+/// The op of a function of integers, whose result is one, for this many arguments.
+fn integer_function(name: &str, count: usize) -> Option<&'static str> {
+    match (name, count) {
+        ("abs", 1) => Some("abs"),
+        ("clamp", 3) => Some("clip"),
+        ("max", 2..) => Some("maximum"),
+        ("min", 2..) => Some("minimum"),
+        _ => None,
+    }
+}
+
 impl Resolver<'_> {
     /// Adds the access of `A[i, j]`; returns its number.
     pub(super) fn access(&mut self, array: &Expr, positions: &[Position], loc: Loc) -> Parsed<usize> {
@@ -175,8 +186,24 @@ impl Resolver<'_> {
                     let value = self.position_node(value)?;
                     self.number_in_range(f == "mod", value, range, loc)?
                 }
+                (ExprKind::Name(f), args) if let Some(op) = integer_function(f, args.len()) => {
+                    let nodes = args.iter().map(|arg| self.position_node(arg)).collect::<Parsed<Vec<_>>>()?;
+                    let pair = |left, right| Node { term: apply(op, vec![left, right]), loc };
+                    return match op {
+                        "abs" | "clip" => Ok(Node { term: apply(op, nodes), loc }),
+                        _ => nodes.into_iter().reduce(pair).map_or_else(|| error("no arguments", loc, ""), Ok),
+                    };
+                }
                 _ => Term::Apply(Function::Position, vec![self.node(expr)?]),
             },
+            ExprKind::Binary(Binary::Power, base, exponent) if matches!(exponent.kind, ExprKind::Number(_)) => {
+                apply("power", vec![self.position_node(base)?, self.node(exponent)?])
+            }
+            ExprKind::If(three) => {
+                let [condition, then, otherwise] = &**three;
+                let condition = self.node(condition)?;
+                apply("where", vec![condition, self.position_node(then)?, self.position_node(otherwise)?])
+            }
             _ => Term::Apply(Function::Position, vec![self.node(expr)?]),
         };
         Ok(Node { term, loc })

@@ -198,6 +198,13 @@ fn calls_after_brackets_and_positions_lead_on() {
     refused("y := x[0]", &[x.clone()], &["2 dims and is read at 1 position", "flat(A)[i]"]);
     refused("y[i] := x[i,-1]", &[x.clone()], &["the last one is `end`"]);
     refused("y[i] := mod(i, 5..5) (i in 0..2)", &[], &["this range is empty"]);
+    // A computed scalar is one position for all points.
+    let (b, k) = (("B", ints(&[1, 2])), ("K", ints(&[2])));
+    let meet = "k := K[0]\nx[i + j, $k] = B[i] (j in 0..1)\ny[i + j, $k] = B[i] (j in 0..2)";
+    let y = ("y", ints_of(&[3, 3], &[0; 9]));
+    let parts = ["the points (i=0, j=1) and (i=1, j=0) write one element"];
+    refused(meet, &[x.clone(), y.clone(), b.clone(), k.clone()], &parts);
+    check("k := K[0]\ny[i + 0, $k] += B[i] * 10", &[y, b, k], "y", ints_of(&[3, 3], &[0, 0, 10, 0, 0, 20, 0, 0, 0]));
     let d = ("D", ints(&[0; 6]));
     let parts = ["2:3", "depends on an index and on a computed scalar", "`p[i]`"];
     refused("k := x[1,0]\nD[i+$k*j] = i (i,j in 0..2)", &[x, d], &parts);

@@ -130,6 +130,19 @@ fn positions_of_every_dtype_are_computed_alike() {
             check(text, &[x.clone(), ("J", j.into())], "y", ints(&[wanted]));
         }
     }
+    let bytes =
+        |numbers: &[u8]| Array::from_fn(DType::U8, &[numbers.len()], |n| Scalar::U8(numbers[n])).expect("memory");
+    for (position, numbers, wanted) in [
+        ("max(2 - $k, 0)", [3, 0], 0),
+        ("abs($k - $l)", [3, 5], 2),
+        ("min($k - $l + 9, 8, 9)", [3, 5], 7),
+        ("$k^2 - 10000", [100, 0], 0),
+        ("clamp($k - $l, 1, 3) + 1", [3, 5], 2),
+        ("$k < $l ? $l - $k - 1 : $k - $l", [3, 5], 1),
+    ] {
+        let text = format!("k := max[i](J[i] * (i < 1))\nl := max[i](J[i] * (i > 0))\ny := x[{position}]");
+        check(&text, &[x.clone(), ("J", bytes(&numbers).into())], "y", int(wanted));
+    }
     let big = Array::from_fn(DType::U64, &[1], |_| Scalar::U64(u64::MAX)).expect("memory");
     check("y[i] := { t = J[i]; x[clamp(t)] }", &[x.clone(), ("J", big.clone().into())], "y", ints(&[999]));
     refused("y[i] := { t = J[i]; x[t] }", &[x, ("J", big.into())], &["`t` is at 9223372036854775807"]);
