@@ -5,6 +5,7 @@ use crate::inputs::{Input, InputKind};
 use crate::statements::{InputFacts, Lowered, Statements};
 use indexmap::IndexMap;
 use rewright::exec::{Arg, Backend, Options};
+use rewright::language::Locate;
 use rewright::lowering::exec::LowerError;
 use rewright::rewrites::PipelineError;
 use rewright::{

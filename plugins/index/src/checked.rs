@@ -6,6 +6,7 @@
 
 use crate::explain::slice;
 use crate::ranges::{OUT_OF_BOUNDS, shown_range_of};
+use rewright::language::Locate;
 use rewright::{Accessed, Diagnostic, Diagnostics, EvalError, Loc, OutOfBounds};
 
 /// A position that is verified at each element.
@@ -35,7 +36,7 @@ impl CheckedPosition {
     }
 }
 
-/// The positions of a program that are verified at each element.
+/// The positions of a program that are verified at each element. They [locate](Locate) the errors of calls.
 #[derive(Clone, Debug)]
 pub struct CheckedPositions {
     pub(crate) name: String,
@@ -45,16 +46,17 @@ pub struct CheckedPositions {
     pub(crate) positions: Vec<CheckedPosition>,
 }
 
-impl CheckedPositions {
-    /// The error of a call, located in the text of the program.
-    pub fn locate(&self, error: &EvalError) -> Diagnostics {
+impl Locate for CheckedPositions {
+    fn locate(&self, error: &EvalError) -> Diagnostics {
         let mut errors = Diagnostics::new(&self.name, &self.text);
         let unlocated = EvalError { loc: Loc::default(), ..error.clone() };
         let plain = || Diagnostic::new(unlocated.to_string()).at(error.loc);
         errors.push(error.out_of_bounds.as_ref().map_or_else(plain, |found| self.outside(found, error.loc)));
         errors
     }
+}
 
+impl CheckedPositions {
     /// The error of a position that is out of bounds, in an instruction of the statement at `loc`.
     fn outside(&self, found: &OutOfBounds, loc: Loc) -> Diagnostic {
         let mut all: Vec<&CheckedPosition> = self.positions.iter().filter(|own| own.fits(found)).collect();

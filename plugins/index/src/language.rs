@@ -1,9 +1,9 @@
 //! Index notation as a source language of tools, which read its programs in place of IR text.
 
+use crate::Statements;
 use crate::syntax::Assign;
-use crate::{CheckedPositions, Statements};
-use rewright::language::{LanguageDef, Locate, SourceProgram, Translation};
-use rewright::{Datum, Diagnostics, EvalError, Type};
+use rewright::language::{LanguageDef, SourceProgram, Translation};
+use rewright::{Datum, Diagnostics, Type};
 
 static INDEX_NOTATION: LanguageDef = LanguageDef {
     name: "index notation",
@@ -35,11 +35,5 @@ impl SourceProgram for Statements {
             warnings: lowered.warnings,
             locate: Box::new(lowered.checked),
         })
-    }
-}
-
-impl Locate for CheckedPositions {
-    fn locate(&self, error: &EvalError) -> Diagnostics {
-        CheckedPositions::locate(self, error)
     }
 }

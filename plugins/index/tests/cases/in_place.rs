@@ -190,3 +190,22 @@ fn boxes_of_arrays_of_all_extents() {
         check("(max) x[i,j] ^= x[i-1,j] + w[k]", &[("x", x), w], "x", wanted);
     }
 }
+
+#[test]
+fn elements_at_a_computed_scalar() {
+    let [a, d, x] = [("a", ints(&[1])), ("D", ints(&[1, 2, 3])), ("x", ints(&[4, 5, 6]))];
+    let one = [a.clone(), d, x];
+    for (text, wanted) in [
+        ("D[$k] = x[i]", 15),
+        ("D[$k] += x[i]", 17),
+        ("D[$k] -= x[i]", -13),
+        ("D[$k] += x[i] |> _ * 2", 34),
+        ("(max) D[$k] ^= x[i] strict", 6),
+    ] {
+        check(&format!("k := a[0]\n{text}"), &one, "D", ints(&[1, wanted, 3]));
+    }
+    refused("k := a[0]\nD[$k + 7] += x[i]", &one, &["2:3", "`$k + 7` is at 8, outside of dim 0 of `D` with 0..3"]);
+    let two = [a, ("E", ints_of(&[2, 2], &[1, 2, 3, 4])), ("y", ints_of(&[2, 2], &[1, 2, 3, 5]))];
+    check("k := a[0]\nE[i, $k] += y[i, j]", &two, "E", ints_of(&[2, 2], &[1, 5, 3, 12]));
+    check("k := a[0]\nE[i, $k] *= y[i, j] |> _ + 1", &two, "E", ints_of(&[2, 2], &[1, 5, 3, 61]));
+}
