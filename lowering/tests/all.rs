@@ -45,3 +45,4 @@ mod rows_at_once;
 mod rows_beside;
 mod schedules;
 mod search;
+mod symmetric_results;

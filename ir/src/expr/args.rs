@@ -17,6 +17,11 @@ impl ArrayExpr {
         });
         *args = named;
     }
+
+    /// Names another argument in place of each: the one with the number that `other` returns.
+    pub fn rename_args(&mut self, other: impl Fn(u32) -> u32) {
+        each_arg(self, &mut |arg| *arg = other(*arg));
+    }
 }
 
 /// Calls `f` with the number of each argument in use, in text order.

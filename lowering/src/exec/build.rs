@@ -439,34 +439,25 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         };
         let types: Vec<Type> = data.args.iter().map(|&v| self.func.ty(v).clone()).collect();
         let program = LoopProgram::new(Arc::clone(&expr), types.clone(), self.planner.codegens.clone());
+        if let Meaning::Array(meaning) = meaning
+            && schedule.is_none()
+            && !self.planner.codegens.is_empty()
+            && has_shared_rows(&expr, &types)
+        {
+            return Ok(self.program(data, program, meaning));
+        }
         Ok(match self.launch(data, &expr, &types, schedule) {
             Err(NoLaunch::Wrong(why)) => return Err(self.refuse(data, &why.to_string())),
             Ok(launch) => {
-                // A scalar is loaded from its buffer, so it can't be computed in the caller's buffer.
-                let exit = |v: &Value| self.exits.get(v).copied().filter(|_| self.func.ty(*v).is_array());
-                let exits = data.results.iter().map(exit).collect();
-                let equal = to_be_equal(self.func, data);
-                let by_hand = data.attrs.str("schedule").is_some();
-                let rows_share = !by_hand && !self.planner.codegens.is_empty() && has_shared_rows(&expr, &types);
-                StepKind::Kernel(Box::new(KernelStep {
-                    launch,
-                    exits,
-                    equal,
-                    row_major: false,
-                    program,
-                    rows_share,
-                    meaning,
-                }))
+                let (exits, equal) = (self.array_exits(data), to_be_equal(self.func, data));
+                StepKind::Kernel(Box::new(KernelStep { launch, exits, equal, row_major: false, program, meaning }))
             }
             Err(NoLaunch::None(why)) => match (meaning, program.codegen()) {
                 (Meaning::Array(eval), Ok(codegen)) => {
                     let is_scheduled = data.op == ARRAYEXPR && data.attrs.str("schedule").is_some();
                     let ignored = if is_scheduled { "; its schedule is ignored" } else { "" };
                     self.remark(data, Instead::Loops(codegen), &format!("{why}{ignored}"));
-                    let exit = |v: &Value| self.exits.get(v).copied().filter(|_| self.func.ty(*v).is_array());
-                    let exits = data.results.iter().map(exit).collect();
-                    let equal = to_be_equal(self.func, data);
-                    StepKind::Program(Box::new(ProgramStep { program, exits, equal, meaning: eval }))
+                    self.program(data, program, eval)
                 }
                 (_, refused) => {
                     let why = refused.err().map_or(why.clone(), |refused| format!("{why}; {refused}"));
@@ -477,8 +468,31 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         })
     }
 
-    /// The expression that an instruction computes, or the reason for which there is none.
+    fn program(&self, data: &InstData, program: LoopProgram, meaning: ArrayEval) -> StepKind {
+        let (exits, equal) = (self.array_exits(data), to_be_equal(self.func, data));
+        StepKind::Program(Box::new(ProgramStep { program, exits, equal, meaning }))
+    }
+
+    /// For each result, its position among the function's results, if the block ends by returning it. A scalar
+    /// has none: it is loaded from its buffer, so it can't be computed in the caller's buffer.
+    fn array_exits<E: FromIterator<Option<u32>>>(&self, data: &InstData) -> E {
+        let exit = |v: &Value| self.exits.get(v).copied().filter(|_| self.func.ty(*v).is_array());
+        data.results.iter().map(exit).collect()
+    }
+
+    /// The expression that an instruction computes, or the reason for which there is none. It names an operand
+    /// that the instruction has twice by its first number.
     fn expression(&self, data: &InstData, meaning: Meaning) -> Result<Arc<ArrayExpr>, String> {
+        let first = |arg: u32| data.args.iter().position(|&v| v == data.args[arg as usize]).map_or(arg, |n| n as u32);
+        let mut expr = self.expression_of(data, meaning)?;
+        let is_store = matches!(meaning, Meaning::Store(_));
+        if !is_store && (0..data.args.len() as u32).any(|arg| first(arg) != arg) {
+            Arc::make_mut(&mut expr).rename_args(first);
+        }
+        Ok(expr)
+    }
+
+    fn expression_of(&self, data: &InstData, meaning: Meaning) -> Result<Arc<ArrayExpr>, String> {
         Ok(match (meaning, data.attrs.expr()) {
             (Meaning::Store(_), _) => Arc::new(wrap_store(self.func, data)?),
             (_, Some(expr)) if data.op == ARRAYEXPR => Arc::clone(expr),

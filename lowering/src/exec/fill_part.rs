@@ -33,9 +33,7 @@ impl Step {
         let mut axes = part.shape.iter().zip(&part.strides).filter(|(extent, _)| **extent > 1).peekable();
         let is_adjacent = axes.peek().is_none() || axes.any(|(_, stride)| stride.unsigned_abs() == size);
         match &self.kind {
-            StepKind::Kernel(kernel) => {
-                is_adjacent || (kernel.launch.lowered.kernel.fold.is_none() && !kernel.rows_share)
-            }
+            StepKind::Kernel(kernel) => is_adjacent || kernel.launch.lowered.kernel.fold.is_none(),
             _ => is_adjacent,
         }
     }
@@ -128,10 +126,7 @@ impl Machine<'_> {
             StepKind::Kernel(kernel) => {
                 let extent = self.extent(act, step, kernel)?;
                 let Meaning::Array(_) = kernel.meaning else { return None };
-                if !kernel.runs_program(extent.space.points) {
-                    return Some(Maker::Kernel(kernel, extent));
-                }
-                (&kernel.program, &kernel.equal)
+                return Some(Maker::Kernel(kernel, extent));
             }
             StepKind::Program(program) => (&program.program, &program.equal),
             _ => return None,

@@ -27,7 +27,7 @@ pub struct LoopProgram {
     types: Vec<Type>,
     codegens: CodeGens,
     /// By [`Variant`]; an error if no code generator compiles it.
-    variants: [OnceLock<Result<Compiled, String>>; 32],
+    variants: [OnceLock<Result<Compiled, String>>; 64],
 }
 
 /// A variant that is ready to run.
@@ -196,7 +196,7 @@ const SLICES: u64 = 4;
 impl LoopProgram {
     /// The program of an expression whose instruction has operands of these types.
     pub(super) fn new(expr: Arc<ArrayExpr>, types: Vec<Type>, codegens: CodeGens) -> LoopProgram {
-        LoopProgram { expr, types, codegens, variants: Default::default() }
+        LoopProgram { expr, types, codegens, variants: std::array::from_fn(|_| OnceLock::new()) }
     }
 
     /// The name of the code generator that compiles it; else the reason that none does.
@@ -216,8 +216,8 @@ impl LoopProgram {
     }
 
     pub(super) fn variant(&self, variant: Variant) -> Result<&Compiled, &String> {
-        let Variant { checks, tiles_rows, one_block, streams } = variant;
-        let number = [checks.positions, checks.writes, tiles_rows, one_block, streams]
+        let Variant { checks, tiles_rows, one_block, streams, copies_across } = variant;
+        let number = [checks.positions, checks.writes, tiles_rows, one_block, streams, copies_across]
             .iter()
             .rev()
             .fold(0, |n, &bit| 2 * n + usize::from(bit));

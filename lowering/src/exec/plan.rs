@@ -10,7 +10,6 @@ use super::loop_program::{LoopProgram, ProgramStep};
 use super::parts::Update;
 use super::pick::Pick;
 use super::view::ViewOp;
-use crate::lower::program::is_worth_a_program;
 use rewright_ir::op::ScalarFn;
 use rewright_ir::{Array, Attrs, DType, EvalError, Inst, Loc, Name, Op, Scalar, Scalars, Type, Value};
 use smallvec::SmallVec;
@@ -168,20 +167,10 @@ pub struct KernelStep {
     pub equal: SmallVec<[[(usize, usize); 2]; 1]>,
     /// Whether new results are row-major.
     pub row_major: bool,
-    /// The loop program for calls whose operands do not fit the kernel, and for many rows that share
-    /// elements.
+    /// The loop program for calls whose operands do not fit the kernel.
     pub program: LoopProgram,
-    /// Whether rows of results share elements; calls with many points then run the loop program.
-    pub rows_share: bool,
     /// The reference meaning of the step, which reports the error of invalid operands.
     pub meaning: Meaning,
-}
-
-impl KernelStep {
-    /// Whether a call with this number of points runs the loop program.
-    pub fn runs_program(&self, points: u64) -> bool {
-        self.rows_share && is_worth_a_program(points)
-    }
 }
 
 /// The reference meaning of a step with a kernel.

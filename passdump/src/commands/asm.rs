@@ -43,10 +43,6 @@ pub fn asm(out: &mut Out, args: &AsmArgs) -> Result<(), Error> {
     for function in &executable.plan().functions {
         for step in &function.steps {
             let codes = match &step.kind {
-                // Calls with many points run the loop program.
-                StepKind::Kernel(kernel) if kernel.rows_share => {
-                    vec![Code::Kernel(kernel), Code::Program(&kernel.program)]
-                }
                 StepKind::Kernel(kernel) => vec![Code::Kernel(kernel)],
                 StepKind::Program(program) => vec![Code::Program(&program.program)],
                 _ => continue,

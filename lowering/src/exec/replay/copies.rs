@@ -175,10 +175,7 @@ impl Recorder<'_, '_> {
         let program = match &step.kind {
             StepKind::Kernel(kernel) => {
                 let extent = kernel.launch.extent(self.plan, &self.frame, step)?;
-                if !kernel.runs_program(extent.space.points) {
-                    return Some(Shape::from(&*extent.results.first()?.shape));
-                }
-                &kernel.program
+                return Some(Shape::from(&*extent.results.first()?.shape));
             }
             StepKind::Program(program) => &program.program,
             _ => return None,

@@ -234,9 +234,6 @@ impl<'p, 'a> Recorder<'p, 'a> {
         matches!(kernel.meaning, Meaning::Array(_) | Meaning::Packed(..)).then_some(())?;
         let launch = &kernel.launch;
         let extent = launch.extent(self.plan, &self.frame, step)?;
-        if kernel.runs_program(extent.space.points) {
-            return self.program(number, step, &kernel.exits, into);
-        }
         let (mut targets, mut fills): (SmallVec<[Target; 4]>, Vec<Fill>) = (SmallVec::new(), Vec::new());
         for (nth, def) in step.defs.iter().enumerate() {
             let shape = &extent.results[nth].shape;

@@ -3,6 +3,7 @@
 use super::super::Strided;
 use super::super::bind::{Extents, broadcast};
 use super::contraction::{is_worth_tiling, shared_axis};
+use super::symmetric::{is_symmetric, is_worth_copies};
 use super::{Checks, Variant};
 use crate::schedule::{bytes_of_gather, exceeds_caches, facts};
 use rewright_ir::expr::{Affine, AxisKind, Body, BodyOp, IndexExpr, Init, Mode, Out, Source, Write, extent_sources};
@@ -54,8 +55,12 @@ pub fn bind(expr: &ArrayExpr, args: &[Strided<'_>], symbols: &dyn Fn(Name) -> Op
     let tiles_rows = shared.is_some_and(|row| is_worth_tiling(expr, args, (extent(row), steps)));
     let blocks = expr.reductions.iter().map(|reduction| reduction.order(expr.rows_are_points()).block() as u64);
     let one_block = blocks.min().is_some_and(|block| shared.is_some() && steps <= block);
-    let streams = exceeds_caches(facts(), bytes(expr, args, &results), false);
-    let variant = Variant { checks: binder.checks, tiles_rows, one_block, streams };
+    let last = expr.axes.len().saturating_sub(1);
+    let is_mirrored = |row: usize| is_worth_copies((extent(row), steps)) && is_symmetric(expr, row, last);
+    let copies_across = tiles_rows && binder.checks == Checks::default() && shared.is_some_and(is_mirrored);
+    // Streamed elements would have to be read again.
+    let streams = !copies_across && exceeds_caches(facts(), bytes(expr, args, &results), false);
+    let variant = Variant { checks: binder.checks, tiles_rows, one_block, streams, copies_across };
     Some(ProgramSpace { points, outermost, variant, results })
 }
 

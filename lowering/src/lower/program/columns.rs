@@ -146,10 +146,19 @@ impl ProgramLowering<'_> {
             }
             loops[at..].rotate_left(1);
         }
-        self.tiles(&loops, Vec::new(), |this, mut tile| {
+        let compute = |this: &mut Self, mut tile: Vec<(usize, Span)>| {
             tile.rotate_left(1);
             this.columns(expr, reducers, tile)
-        })
+        };
+        match loops.split_last() {
+            Some((rows, outer)) if self.variant.copies_across => self.tiles(outer, Vec::new(), |this, tile| {
+                let (axis, columns) = tile[0].clone();
+                let before_end = this.rows_before_end(rows, &columns);
+                this.tiles(&[before_end], tile, compute)?;
+                this.copy_across(expr, rows, (axis, &columns))
+            }),
+            _ => self.tiles(&loops, Vec::new(), compute),
+        }
     }
 
     /// Loops over axes, or over tiles of them. The body gets the tile.

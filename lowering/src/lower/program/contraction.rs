@@ -1,28 +1,16 @@
 //! Contractions and windows: reductions of columns that use an element of an operand for several rows of the
 //! result, as products of matrices and convolutions do.
 //!
-//! Their loop programs compute several rows at once, so each element is loaded once for all of them. A kernel
-//! computes one row after the other, but a call of it costs less.
+//! Their loop programs compute several rows at once, so each element is loaded once for all of them.
 
 use crate::lower::Strided;
 use crate::lower::unroll::unrolled;
 use rewright_ir::expr::{Affine, AxisKind, IndexExpr, Operand, Source};
 use rewright_ir::{ArrayExpr, Type};
 
-/// How much longer a call of a loop program takes before it computes anything, in nanoseconds, and how much
-/// less time it takes for a point. Measured on an AMD EPYC (Zen 5), repeated calls of small products of
-/// `f64`.
-const MORE_FOR_CALL: f64 = 100.0;
-const LESS_FOR_POINT: f64 = 0.4;
-
 /// The least rows for which staging pays, and the least points of the sum.
 const LEAST_ROWS: u64 = 64;
 const LEAST_POINTS: u64 = 128;
-
-/// True if a call with this many points is faster as a loop program.
-pub fn is_worth_a_program(points: u64) -> bool {
-    points as f64 * LESS_FOR_POINT > MORE_FOR_CALL
-}
 
 /// True if tiles of rows are worth it for a contraction with this number of rows along the shared axis and
 /// of points along the reduce axes: shared elements are copied once for each tile. They are always worth it

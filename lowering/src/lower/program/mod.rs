@@ -17,12 +17,14 @@ mod positions;
 mod quotients;
 mod reduction;
 mod scan;
+mod symmetric;
 mod write;
 
 pub use bind::{ProgramSpace, bind};
 use columns::AxisLoop;
-pub use contraction::{has_shared_rows, is_worth_a_program};
+pub use contraction::has_shared_rows;
 use quotients::divisor;
+pub use symmetric::is_symmetric;
 
 use super::NotLowered;
 use super::unroll::unrolled;
@@ -57,6 +59,8 @@ pub struct Variant {
     pub one_block: bool,
     /// Whether results are larger than the caches.
     pub streams: bool,
+    /// Whether the elements on one side of the diagonal of a symmetric result are copies.
+    pub copies_across: bool,
 }
 
 /// A loop program, and the meaning of its parameters and buffers.
