@@ -4,6 +4,7 @@
 use crate::support::arrays::array;
 use crate::support::every::{Every, compile};
 use ndarray::{Array1, Array2, Axis, s};
+use rewright_ir::{Array, DType, Scalar};
 use rewright_lowering::exec::{Backend, Instead};
 
 /// Views of any strides, no elements, scalars; and what does not fit is an error.
@@ -176,5 +177,45 @@ entry:
         let border = whole.iter().filter(|&&element| element == -1.0).count();
         assert_eq!(border, whole.len() - rows * width);
         assert_eq!(f.stats().reference, 0);
+    }
+}
+
+/// Rows of all sizes that are copied in another way, for positions of every dtype in blocks, along any axis; and
+/// positions out of bounds in each of these, also where nothing is copied.
+#[test]
+fn rows_of_all_sizes_are_taken() {
+    let dtypes = [DType::Bool, DType::U8, DType::I16, DType::F32, DType::F64, DType::C128];
+    let integers: Vec<DType> = DType::ALL.into_iter().filter(|dtype| dtype.is_int()).collect();
+    let lengths = (0..=17).chain([20, 31, 32, 33, 63, 64, 65, 100]);
+    for (n, m) in lengths.enumerate() {
+        let (dtype, of) = (dtypes[n % dtypes.len()], integers[n % integers.len()]);
+        for dtype in if m < 18 { dtypes.to_vec() } else { vec![dtype] } {
+            let f = Every::new(&format!(
+                "func @f(%x: {dtype}[n, m], %t: {dtype}[m, n], %i: {of}[k], %j: {of}[l, k]) -> {dtype}[k, m], \
+                 {dtype}[m, k], {dtype}[l, k, m], {dtype}[k] {{
+entry:
+  %0 = take %x, %i, axis=0
+  %1 = take %t, %i, axis=1
+  %2 = gather %x, %j
+  %3 = gather %x, 0, %i
+  ret %0, %1, %2, %3
+}}"
+            ));
+            for count in [0, 1, 5, 255, 256, 257, 700] {
+                let x = Array::from_fn(dtype, &[7, m], |at| Scalar::F64((at * 37 % 251) as f64).cast(dtype)).unwrap();
+                let t = Array::from_fn(dtype, &[m, 7], |at| Scalar::F64((at * 11 % 13) as f64).cast(dtype)).unwrap();
+                let least = if of.is_signed() { -7 } else { 0 };
+                let place = |at: usize| Scalar::I64((at as i64 * 5) % (7 - least) + least).cast(of);
+                let i = Array::from_fn(of, &[count], place).unwrap();
+                let j = Array::from_fn(of, &[2, count], |at| place(at + 3)).unwrap();
+                let call = |i: &Array, j: &Array| f.outcome(&[(&x).into(), (&t).into(), i.into(), j.into()]);
+                call(&i, &j).ok();
+                for wrong in [0, count / 2, count.saturating_sub(1)] {
+                    let off = |at: usize| if at == wrong { Scalar::I64(7).cast(of) } else { place(at) };
+                    call(&Array::from_fn(of, &[count], off).unwrap(), &j).ok();
+                    call(&i, &Array::from_fn(of, &[2, count], off).unwrap()).ok();
+                }
+            }
+        }
     }
 }

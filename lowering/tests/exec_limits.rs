@@ -3,7 +3,7 @@
 use ndarray::{Array1, Array2, Array3, s};
 use rewright_ir::text::parse_module;
 use rewright_ir::{Datum, EvalErrorKind, Limits};
-use rewright_lowering::exec::{Backend, Executable, Options};
+use rewright_lowering::exec::{Arg, Backend, Executable, Options};
 
 fn compile_with(text: &str, options: Options) -> Executable {
     let module = parse_module(text, "test").unwrap_or_else(|e| panic!("{}", e.render(false)));
@@ -72,13 +72,19 @@ fn limits_hold_for_what_is_read_at_positions() {
             assert_eq!(error.kind, EvalErrorKind::Limit, "{backend:?} {body}");
         }
     }
-    // 1,000 bytes, and as many places of 8 bytes.
-    let text = "func @f(%x: u8[n, k], %i: i64[m]) -> u8[m, k] {\nentry:\n  %0 = take %x, %i, axis=0\n  ret %0\n}";
-    let (x, i) = (Array2::<u8>::zeros((4, 1)), Array1::<i64>::zeros(1000));
-    for (bytes, ends) in [(8_500, false), (20_000, true)] {
+    // 1,000 bytes. A mask needs as many places of 8 bytes.
+    let take = "func @f(%x: u8[n, k], %i: i64[m]) -> u8[m, k] {\nentry:\n  %0 = take %x, %i, axis=0\n  ret %0\n}";
+    let compress = "func @f(%x: u8[n, k], %i: bool[n]) -> u8[?, k] {\nentry:\n  %0 = compress %x, %i\n  ret %0\n}";
+    let (x, i, mask) = (Array2::<u8>::zeros((1000, 1)), Array1::<i64>::zeros(1000), Array1::from_elem(1000, true));
+    for (text, at, bytes, ends) in [
+        (take, Arg::from(&i), 900, false),
+        (take, Arg::from(&i), 1_100, true),
+        (compress, Arg::from(&mask), 8_500, false),
+        (compress, Arg::from(&mask), 20_000, true),
+    ] {
         let limits = Limits { bytes, ..Limits::default() };
         let f = compile_with(text, Options { limits, ..Options::default() });
-        assert_eq!(f.call(&[(&x).into(), (&i).into()]).is_ok(), ends, "{bytes}");
+        assert_eq!(f.call(&[(&x).into(), at]).is_ok(), ends, "{bytes}");
     }
 }
 

@@ -49,7 +49,8 @@ fn exchanges_that_change_something_are_not() {
     let axes = "[i: n, k: reduce m, j: n]";
     for node in [
         format!("arrayexpr {axes} (a = %x[k, i], b = %y[k, j]) {dot}"),
-        format!("arrayexpr {axes} (a = %x[k, i], b = %x[k, i]) {dot}").replace("b = %x[k, i]", "b = %x[k, i], c = %x[k, j]"),
+        format!("arrayexpr {axes} (a = %x[k, i], b = %x[k, i]) {dot}")
+            .replace("b = %x[k, i]", "b = %x[k, i], c = %x[k, j]"),
         format!("arrayexpr {axes} where j <= i (a = %x[k, i], b = %x[k, j]) {dot} into ([i, j] fill 0.0)"),
         format!("arrayexpr [i: n, k: reduce m, j: 1..n] (a = %x[k, i], b = %x[k, j]) {dot} into ([i, j] fill 0.0)"),
         format!("arrayexpr {axes} (a = %x[k, i], b = %x[k, j]) {dot} into ([i, n - 1 - j])"),

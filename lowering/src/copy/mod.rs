@@ -9,7 +9,7 @@ mod stream;
 mod transpose;
 
 pub use kernel::CopyKernel;
-pub use stream::stream_row;
+pub use stream::{LEAST_STREAMED, stream_row};
 
 use smallvec::SmallVec;
 

@@ -6,7 +6,7 @@ use super::runtime::Site;
 use super::vector_plan::VectorPlan;
 use super::{Cranelift, unsupported};
 use crate::kernel::{CompiledKernel, KOp, Kernel, KernelArgs, KernelError, fence};
-use crate::program::{ALIGN, Program};
+use crate::program::{ALIGN, BufferDecl, Program, Storage};
 use crate::scratch::with_scratch;
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{AbiParam, LibCall, UserFuncName, types};
@@ -51,7 +51,9 @@ pub enum Source {
 
 impl Source {
     fn streams(&self) -> bool {
-        matches!(self, Source::Program(_, kernels, _) if kernels.iter().any(|kernel| kernel.streams()))
+        let Source::Program(program, kernels, _) = self else { return false };
+        let is_streamed = |buffer: &BufferDecl| matches!(buffer.storage, Storage::Caller { streamed: true, .. });
+        program.buffers.iter().any(is_streamed) || kernels.iter().any(|kernel| kernel.streams())
     }
 
     /// The kernel, or the scalar instructions of the program as one.

@@ -3,8 +3,9 @@
 
 use super::emit::plain;
 use super::program::ProgramEmitter;
+use crate::copy::{LEAST_STREAMED, stream_row};
 use crate::kernel::{KernelError, Part};
-use crate::program::{For, Location};
+use crate::program::{For, Location, Storage};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use smallvec::SmallVec;
@@ -21,6 +22,20 @@ unsafe extern "C" fn copy(from: *const u8, to: *mut u8, bytes: usize) {
     unsafe { std::ptr::copy(from, to, bytes) }
 }
 
+/// Copies a row to a result that is larger than the caches; called by the code.
+///
+/// # Safety
+/// As [`stream_row`].
+unsafe extern "C" fn stream(from: *const u8, to: *mut u8, bytes: usize) {
+    // SAFETY: the code passes the addresses of rows of this size, of an operand and of a result.
+    unsafe {
+        match bytes {
+            LEAST_STREAMED.. => stream_row(from, to, bytes),
+            _ => std::ptr::copy_nonoverlapping(from, to, bytes),
+        }
+    }
+}
+
 impl ProgramEmitter<'_> {
     /// Emits a loop that copies a row; false if it is another loop.
     pub(super) fn row_copy(&mut self, nest: &For) -> Result<bool, KernelError> {
@@ -31,6 +46,8 @@ impl ProgramEmitter<'_> {
             let stride = this.stride_along(location.buffer, location.at.len() - 1)?;
             Ok::<_, KernelError>(this.e.icmp(IntCC::Equal, stride, unit))
         };
+        let streams =
+            matches!(self.program.buffers[to.buffer as usize].storage, Storage::Caller { streamed: true, .. });
         let (source, target) = (is_adjacent(self, from)?, is_adjacent(self, to)?);
         let are_adjacent = self.e.b.ins().band(source, target);
         let [adjacent, strided, after] = [(); 3].map(|()| self.e.b.create_block());
@@ -58,7 +75,8 @@ impl ProgramEmitter<'_> {
                 let count = self.e.b.ins().smax(count, zero);
                 let bytes = self.e.b.ins().imul(count, unit);
                 let signature = self.e.signature("copy", &[types::I64; 3], None);
-                let callee = self.e.int(types::I64, copy as *const () as i64);
+                let callee = if streams { stream as *const () } else { copy as *const () };
+                let callee = self.e.int(types::I64, callee as i64);
                 self.e.b.ins().call_indirect(signature, callee, &[from, to, bytes]);
             }
         }

@@ -1,24 +1,31 @@
 //! Gather steps: copy the rows of an array at positions from index arrays, or what a mask selects, to the
 //! result. Single elements at positions are [expressions](super::wrap_gather), if there is a code generator.
+//!
+//! Positions are read and tested block by block, and the rows of a block are copied while its offsets are in
+//! the first-level cache.
+
+mod rows;
 
 use super::by_reference::Why;
 use super::machine::{Activation, Machine};
 use super::parts::stretched;
 use super::plan::{ArrayEval, Step};
-use super::value::{Held, Place, Shape, Strides, copy_elements};
+use super::value::{Held, Lent, Place, Shape, Strides, copy_elements};
 use super::view::element;
-use crate::copy::stream_row;
+use crate::copy::{LEAST_STREAMED, stream_row};
 use crate::kernel::fence;
 use crate::schedule::{bytes_of_gather, exceeds_caches, facts};
 use rewright_ir::eval::broadcast_shapes;
 use rewright_ir::ops::compress::COMPRESS;
 use rewright_ir::ops::gather::{GATHER, TAKE};
 use rewright_ir::value::checked_len;
-use rewright_ir::{DType, Element, EvalError, InstData, with_dtype};
+use rewright_ir::{DType, Element, EvalError, InstData, Scalar, with_dtype};
+use rows::{Walk, copy_rows};
 use smallvec::SmallVec;
+use std::cell::Cell;
 
-/// Shorter rows, in bytes, stay in the caches: a streaming store of less than a cache line takes longer.
-const LEAST_STREAMED: usize = 512;
+/// The positions of a block.
+const BLOCK: usize = 256;
 
 /// A gather step.
 #[derive(Clone, Copy, Debug)]
@@ -43,18 +50,76 @@ enum By {
 struct Picked {
     /// The number of outer axes.
     outer: usize,
-    /// The offsets in bytes, from the first element for an index of the outer axes.
-    offsets: Vec<isize>,
+    offsets: Offsets,
     /// The extents of the result's axes that the offsets fill, in row-major order.
     extents: Shape,
     /// The number of the array's axes that an offset replaces.
     axes: usize,
 }
 
+/// The offsets in bytes from the first element for an index of the outer axes.
+enum Offsets {
+    /// They are these, in row-major order.
+    List(Vec<isize>),
+    /// The sums of the distances of positions. The first number is that of scalars.
+    Sums(isize, SmallVec<[Positions; 2]>),
+}
+
+/// The positions along an axis of the array.
+struct Positions {
+    /// For each offset a position. A negative one counts from the end.
+    at: Lent,
+    /// The extent of the axis, not 0 if there are positions, and its stride in bytes.
+    extent: i64,
+    stride: isize,
+}
+
 impl Picked {
     /// The extents of the result.
     fn shape(&self, array: &Place<'_>) -> Shape {
         [&array.shape[..self.outer], &self.extents, &array.shape[self.outer + self.axes..]].concat().into()
+    }
+}
+
+impl Positions {
+    /// The distances of `count` positions of dtype `i64`: those from an address on, `step` bytes apart. Clears
+    /// `fits` if one of them is out of bounds.
+    ///
+    /// # Safety
+    /// There are as many elements, valid to read as long as the iterator lives.
+    unsafe fn of_i64<'p>(
+        &'p self,
+        (at, step): (*const u8, isize),
+        count: usize,
+        fits: &'p Cell<bool>,
+    ) -> impl Iterator<Item = isize> + Clone + 'p {
+        let Positions { extent, stride, .. } = *self;
+        (0..count as isize).map(move |n| {
+            // SAFETY: by the caller's promise.
+            let position = unsafe { at.wrapping_offset(n * step).cast::<i64>().read_unaligned() };
+            let (distance, is_inside) = distance(position, extent, stride);
+            if !is_inside {
+                fits.set(false);
+            }
+            distance
+        })
+    }
+
+    /// Adds the distances of positions to offsets: those from an address on, `step` bytes apart. False if one
+    /// of them is out of bounds.
+    ///
+    /// # Safety
+    /// There are as many elements of the dtype of the positions, valid to read.
+    unsafe fn add(&self, (at, step): (*const u8, isize), offsets: &mut [isize]) -> bool {
+        let mut fits = true;
+        with_dtype!(self.at.dtype, T => offsets.iter_mut().zip(0..).for_each(|(own, n)| {
+            // SAFETY: by the caller's promise.
+            let element = unsafe { at.wrapping_offset(n * step).cast::<T>().read_unaligned() };
+            let (distance, is_inside) = distance(position(element.to_scalar()), self.extent, self.stride);
+            *own = own.wrapping_add(distance);
+            fits &= is_inside;
+        }));
+        fits
     }
 }
 
@@ -70,164 +135,93 @@ impl Pick {
         Some(Pick { by, exit })
     }
 
-    /// The selected positions without their offsets, and the number of offsets. `None` if the shapes do not
-    /// fit.
+    /// The selected positions, those of a mask without their offsets, and the number of offsets. `None` if the
+    /// shapes do not fit.
     fn places(self, array: &Place<'_>, others: &[&Held]) -> Option<(Picked, usize)> {
-        let picked = |outer, axes, extents| Picked { outer, offsets: Vec::new(), extents, axes };
-        let picked = match self.by {
-            By::Positions => {
-                let extents = broadcast_shapes(others.iter().map(|held| held.shape()))?;
-                picked(0, others.len(), extents.into())
-            }
+        let (outer, axes, extents): (usize, usize, Shape) = match self.by {
+            By::Positions => (0, others.len(), broadcast_shapes(others.iter().map(|held| held.shape()))?.into()),
             By::Along(axis) => {
-                let rank = array.shape.len();
-                let axis = usize::try_from(if axis < 0 { axis + rank as i64 } else { axis }).ok()?;
+                let axis = if axis < 0 { axis + array.shape.len() as i64 } else { axis };
                 let &[held] = others else { return None };
-                picked(axis, 1, held.shape().into())
+                (usize::try_from(axis).ok()?, 1, held.shape().into())
             }
             By::Mask => {
                 let &[held] = others else { return None };
                 let mask = held.place().filter(|mask| array.shape.get(..mask.shape.len()) == Some(mask.shape))?;
-                picked(0, mask.shape.len(), [count(&mask)].into_iter().collect())
+                (0, mask.shape.len(), [count(&mask)].into_iter().collect())
             }
         };
-        let fits = picked.outer + picked.axes <= array.shape.len();
-        let count = checked_len(&picked.extents).filter(|_| fits)?;
-        Some((picked, count))
-    }
-
-    /// Computes the offsets. They are zeros before, one for each selected position. `None` if an index is out
-    /// of bounds.
-    fn find(self, array: &Place<'_>, others: &[&Held], picked: &mut Picked) -> Option<()> {
-        let stride = |axis: usize| array.strides[axis] * array.unit;
-        let Picked { outer, offsets, extents, axes } = picked;
-        if let (By::Mask, &[held]) = (self.by, others) {
-            let along: Strides = (0..*axes).map(stride).collect();
-            let mut next = offsets.iter_mut();
-            // SAFETY: each address is that of an element of the mask, a byte that is 0 or 1. The mask stays
-            // alive while it is held.
-            walk(&held.place()?, &along, |at, offset| {
-                if unsafe { at.read() } != 0
-                    && let Some(place) = next.next()
-                {
-                    *place = offset;
-                }
-            });
-            return Some(());
+        if outer + axes > array.shape.len() {
+            return None;
         }
-        let positions = others.iter().zip(*outer..);
-        { positions }
-            .try_for_each(|(held, axis)| add_positions(held, extents, array.shape[axis], stride(axis), offsets))
+        let count = checked_len(&extents)?;
+        let mut offsets = Offsets::List(Vec::new());
+        if !matches!(self.by, By::Mask) {
+            let (mut sum, mut arrays) = (0, SmallVec::new());
+            for (held, axis) in others.iter().zip(outer..) {
+                let stride = array.strides[axis] * array.unit;
+                let extent = i64::try_from(array.shape[axis]).ok().filter(|&extent| extent > 0 || count == 0)?;
+                match held {
+                    Held::Scalar(scalar) => match distance(position(*scalar), extent, stride) {
+                        (distance, true) => sum += distance,
+                        (_, false) => return None,
+                    },
+                    held => arrays.push(Positions { at: stretched(held, &extents)?, extent, stride }),
+                }
+            }
+            offsets = Offsets::Sums(sum, arrays);
+        }
+        Some((Picked { outer, offsets, extents, axes }, count))
     }
+}
+
+/// The distance of a position in bytes, and whether it is in bounds. That of one out of bounds is 0. A negative
+/// position counts from the end.
+fn distance(at: i64, extent: i64, stride: isize) -> (isize, bool) {
+    let at = if at < 0 { at.wrapping_add(extent) } else { at };
+    let fits = (at as u64) < extent as u64;
+    (if fits { (at as isize).wrapping_mul(stride) } else { 0 }, fits)
+}
+
+/// An element as a position. No array has the greatest one.
+fn position(element: Scalar) -> i64 {
+    element.to_i128().and_then(|at| i64::try_from(at).ok()).unwrap_or(i64::MAX)
 }
 
 /// Counts the elements of a mask that are true.
 fn count(mask: &Place<'_>) -> usize {
     let mut count = 0;
-    let nowhere: Strides = Strides::from_elem(0, mask.shape.len());
+    let nowhere = Strides::from_elem(0, mask.shape.len());
     // SAFETY: each address is that of an element of the mask, a byte that is 0 or 1. The mask stays alive
     // while it is held.
-    walk(mask, &nowhere, |at, _| count += usize::from(unsafe { at.read() } != 0));
+    each(mask, &nowhere, |at, _| count += usize::from(unsafe { at.read() } != 0));
     count
 }
 
-/// Calls `each` for every element in row-major order, with the address of the element, and with the offset
-/// that the strides `along` give for the same index.
-fn walk(place: &Place<'_>, along: &[isize], mut each: impl FnMut(*const u8, isize)) {
-    lines(place, along, |line| {
-        let (mut at, mut offset) = (line.at, line.offset);
+/// Appends the offsets by the strides `along` of the indices at which a mask is true.
+fn list_true(mask: &Place<'_>, along: &[isize], list: &mut Vec<isize>) {
+    // SAFETY: as above.
+    each(mask, along, |at, offset| {
+        if unsafe { at.read() } != 0 {
+            list.push(offset);
+        }
+    });
+}
+
+/// Calls `f` for every element in row-major order, with the address of the element, and with the offset that
+/// the strides `along` give for the same index.
+fn each(place: &Place<'_>, along: &[isize], mut f: impl FnMut(*const u8, isize)) {
+    let strides: Strides = place.strides.iter().map(|stride| stride * place.unit).collect();
+    let (mut walk, merged) = Walk::new(place.shape, &[&strides, along]);
+    let [step, other] = [0, 1].map(|n: usize| merged[n][merged[n].len() - 1]);
+    while let Some(line) = walk.next(usize::MAX) {
+        let (mut at, mut offset) = (place.pointer.wrapping_offset(line.offset(&merged[0])), line.offset(&merged[1]));
         for _ in 0..line.count {
-            each(at, offset);
-            at = at.wrapping_offset(line.step);
-            offset += line.along;
-        }
-    });
-}
-
-/// The elements along the last axis at an index of the other axes.
-struct Line {
-    /// The address of the first element, and the distance to the next one in bytes.
-    at: *const u8,
-    step: isize,
-    /// The offset of the first element by other strides, and the distance to the next one.
-    offset: isize,
-    along: isize,
-    count: usize,
-}
-
-/// Calls `each` for every line in row-major order.
-fn lines(place: &Place<'_>, along: &[isize], mut each: impl FnMut(Line)) {
-    if place.shape.contains(&0) {
-        return;
-    }
-    let rank = place.shape.len();
-    let (count, step, other) = match rank {
-        0 => (1, 0, 0),
-        _ => (place.shape[rank - 1], place.strides[rank - 1] * place.unit, along[rank - 1]),
-    };
-    let mut index: Shape = Shape::from_elem(0, rank.saturating_sub(1));
-    loop {
-        let dot = |strides: &[isize]| index.iter().zip(strides).map(|(&n, &s)| n as isize * s).sum::<isize>();
-        let at = place.pointer.wrapping_offset(dot(place.strides) * place.unit);
-        each(Line { at, step, offset: dot(along), along: other, count });
-        let mut axis = index.len();
-        loop {
-            let Some(next) = axis.checked_sub(1) else { return };
-            axis = next;
-            index[axis] += 1;
-            if index[axis] < place.shape[axis] {
-                break;
-            }
-            index[axis] = 0;
+            f(at, offset);
+            at = at.wrapping_offset(step);
+            offset += other;
         }
     }
-}
-
-/// Adds to each offset the index of its position in `held` times the stride of an axis. Negative indices
-/// count from the end. `None` if an index is out of bounds.
-fn add_positions(held: &Held, extents: &[usize], extent: usize, stride: isize, offsets: &mut [isize]) -> Option<()> {
-    let extent = i64::try_from(extent).ok()?;
-    // The distance in bytes, and whether the index is in bounds.
-    let distance = |at: i64| {
-        let at = if at < 0 { at.wrapping_add(extent) } else { at };
-        ((at as isize).wrapping_mul(stride), (0..extent).contains(&at))
-    };
-    // No array has the greatest index.
-    let position = |at: Option<i128>| at.and_then(|at| i64::try_from(at).ok()).unwrap_or(i64::MAX);
-    if let Held::Scalar(scalar) = held {
-        let (distance, is_inside) = distance(position(scalar.to_i128()));
-        offsets.iter_mut().for_each(|offset| *offset = offset.wrapping_add(distance));
-        return is_inside.then_some(());
-    }
-    let spread = stretched(held, extents)?;
-    let place = spread.place();
-    let (mut rest, mut fits) = (offsets, true);
-    let nowhere: Strides = Strides::from_elem(0, extents.len());
-    lines(&place, &nowhere, |line| {
-        let count = line.count.min(rest.len());
-        let (own, others) = std::mem::take(&mut rest).split_at_mut(count);
-        fits &= count == line.count;
-        let addresses = (0..).map(|n: isize| line.at.wrapping_offset(n * line.step));
-        let mut add = |own: &mut isize, at: i64| {
-            let (distance, is_inside) = distance(at);
-            *own = own.wrapping_add(distance);
-            fits &= is_inside;
-        };
-        match place.dtype {
-            DType::I64 => own.iter_mut().zip(addresses).for_each(|(own, at)| {
-                // SAFETY: each address is that of an element of this dtype. The array stays alive while it
-                // is held.
-                add(own, unsafe { at.cast::<i64>().read_unaligned() });
-            }),
-            dtype => with_dtype!(dtype, T => own.iter_mut().zip(addresses).for_each(|(own, at)| {
-                // SAFETY: as above.
-                let element = unsafe { at.cast::<T>().read_unaligned() };
-                add(own, position(element.to_scalar().to_i128()));
-            })),
-        }
-        rest = others;
-    });
-    fits.then_some(())
 }
 
 impl Machine<'_> {
@@ -256,18 +250,20 @@ impl Machine<'_> {
         let shape = picked.shape(&array);
         self.room(&shape, array.dtype.size())?;
         self.spend(shape.iter().product::<usize>() as u64)?;
-        let bytes = self.list(count, &mut picked.offsets)?;
-        if pick.find(&array, &others, &mut picked).is_none() {
-            self.forget(bytes);
+        let mut bytes = 0;
+        if let (Offsets::List(list), Some(mask)) = (&mut picked.offsets, others.first().and_then(|mask| mask.place())) {
+            bytes = self.list(count, list)?;
+            let along: Strides = array.strides.iter().map(|stride| stride * array.unit).collect();
+            list_true(&mask, &along[..picked.axes], list);
+        }
+        let fresh = self.fresh(act, pick.exit, array.dtype, shape)?;
+        // SAFETY: the places are those of the array, which stays alive while it is held. The target is new
+        // memory with the shape of the result.
+        let fits = unsafe { copy_picked(&array, &picked, fresh.target.pointer, &fresh.target.strides) };
+        self.forget(bytes);
+        if !fits {
             return Ok(self.undone(steps));
         }
-        let fresh = self.fresh(act, pick.exit, array.dtype, shape.clone())?;
-        if !shape.contains(&0) {
-            // SAFETY: the offsets lead to elements of the array, which stays alive while it is held. The
-            // target is new memory with the shape of the result.
-            unsafe { copy_picked(&array, &picked, fresh.target.pointer, &fresh.target.strides) };
-        }
-        self.forget(bytes);
         // SAFETY: `copy_picked` wrote every element.
         let held = unsafe { fresh.into_held() };
         match held.place().filter(|_| is_scalar) {
@@ -276,82 +272,145 @@ impl Machine<'_> {
         }
     }
 
-    /// Fills `list` with `count` zeros. Returns their bytes, which count as live until they are
+    /// Makes room for `count` offsets in an empty list. Returns their bytes, which count as live until they are
     /// [uncounted](Machine::forget).
     fn list(&self, count: usize, list: &mut Vec<isize>) -> Result<u64, EvalError> {
         let bytes = (count as u64).saturating_mul(size_of::<isize>() as u64);
         self.charge(bytes)?;
         let no_memory = |_| EvalError::limit(format!("no memory for {count} positions"));
         list.try_reserve_exact(count).map_err(no_memory)?;
-        list.resize(count, 0);
         Ok(bytes)
     }
 }
 
 /// Copies the elements or subarrays at the selected positions to the target, with these strides in bytes.
+/// False if a position is out of bounds.
 ///
 /// # Safety
-/// The offsets lead to elements of the array that are valid to read. The target has memory for each element
-/// of the result, valid to write, which does not alias the array. The result has at least one element.
-unsafe fn copy_picked(array: &Place<'_>, picked: &Picked, target: *mut u8, strides: &[isize]) {
+/// `picked` is that of the array and of the index arrays or the mask, whose elements are valid to read. The
+/// target has memory for each element of the result, valid to write, which does not alias the array.
+unsafe fn copy_picked(array: &Place<'_>, picked: &Picked, target: *mut u8, strides: &[isize]) -> bool {
     let Picked { outer, offsets, extents, axes } = picked;
-    let bytes = |axis: &isize| axis * array.unit;
-    let source_strides: Strides = array.strides.iter().map(bytes).collect();
+    let source_strides: Strides = array.strides.iter().map(|stride| stride * array.unit).collect();
     let (rest_shape, rest_strides) = (&array.shape[outer + axes..], &source_strides[outer + axes..]);
     let (target_outer, target_rest) = strides.split_at(*outer);
-    let (target_here, target_rest) = target_rest.split_at(extents.len());
+    let (along, target_rest) = target_rest.split_at(extents.len());
     let size = array.dtype.size();
     let rest = Place { shape: rest_shape, strides: rest_strides, unit: 1, ..*array };
     let is_line = rest.is_dense() && {
         let dense = super::value::row_major(rest_shape, size);
         rest_shape.iter().zip(target_rest.iter().zip(&dense)).all(|(&extent, (a, b))| extent < 2 || a == b)
     };
-    let line = if is_line { rest_shape.iter().product::<usize>() * size } else { 0 };
     let elements = |shape: &[usize]| shape.iter().product::<usize>();
-    let written = elements(&array.shape[..*outer]) * offsets.len() * elements(rest_shape) * size;
+    let bytes = elements(rest_shape) * size;
+    let written = elements(&array.shape[..*outer]) * elements(extents) * bytes;
     let all = bytes_of_gather(written as u64, std::iter::once((elements(array.shape) * size) as u64));
-    let streams = line >= LEAST_STREAMED && exceeds_caches(facts(), all, false);
     let outside = Place { shape: &array.shape[..*outer], strides: &source_strides[..*outer], unit: 1, ..*array };
-    walk(&outside, target_outer, |source, into| {
-        let into = target.wrapping_offset(into);
-        let mut rest_offsets = &offsets[..];
-        let places = Place { pointer: into, shape: extents, strides: target_here, unit: 1, dtype: array.dtype };
-        let nowhere: Strides = Strides::from_elem(0, extents.len());
-        lines(&places, &nowhere, |to| {
-            let (own, others) = rest_offsets.split_at(to.count.min(rest_offsets.len()));
-            rest_offsets = others;
-            let targets = (0..).map(|n: isize| to.at.cast_mut().wrapping_offset(n * to.step));
-            let pairs = own.iter().map(|&offset| source.wrapping_offset(offset)).zip(targets);
-            // SAFETY: by the caller's promise, the elements of the subarray at each offset are valid to read,
-            // those of the target are valid to write, and the two do not alias.
+    let rows = match is_line {
+        true if bytes >= LEAST_STREAMED && exceeds_caches(facts(), all, false) => Rows::Streamed(bytes),
+        true => Rows::Lines(bytes),
+        false => Rows::Strided(rest, target_rest),
+    };
+    let copies = Copies { outside, target, outer: target_outer, rows };
+    // SAFETY: by the caller's promise, the elements of the subarray at each offset are valid to read, those of
+    // the target are valid to write, and the two do not alias.
+    let fits = unsafe {
+        match offsets {
+            Offsets::List(list) => {
+                copies.run(list.iter().copied(), (0, along[0]));
+                true
+            }
+            Offsets::Sums(first, arrays) => copies.at_sums(extents, along, (*first, arrays)),
+        }
+    };
+    if let Rows::Streamed(_) = copies.rows {
+        fence();
+    }
+    fits
+}
+
+/// The copies of rows to a target.
+struct Copies<'p> {
+    /// The array's outer axes, and the strides of the target along these.
+    outside: Place<'p>,
+    outer: &'p [isize],
+    target: *mut u8,
+    rows: Rows<'p>,
+}
+
+/// The rows of a gather.
+enum Rows<'p> {
+    /// This many bytes, adjacent in both arrays.
+    Lines(usize),
+    /// The same, past the caches.
+    Streamed(usize),
+    /// Elements of this shape, and the strides of the target.
+    Strided(Place<'p>, &'p [isize]),
+}
+
+impl Copies<'_> {
+    /// Copies the rows at offsets, for each index of the outer axes, to places at even distances: the first one
+    /// and the distance.
+    ///
+    /// # Safety
+    /// As [`copy_picked`], for these offsets and places.
+    unsafe fn run(&self, offsets: impl Iterator<Item = isize> + Clone, (first, step): (isize, isize)) {
+        if self.outside.shape.contains(&0) {
+            // Positions are tested all the same.
+            return offsets.for_each(drop);
+        }
+        each(&self.outside, self.outer, |source, into| {
+            let target = self.target.wrapping_offset(into + first);
+            let targets = (0..).map(move |n: isize| target.wrapping_offset(n * step));
+            let pairs = offsets.clone().map(move |offset| source.wrapping_offset(offset)).zip(targets);
+            // SAFETY: passed on.
             unsafe {
-                match (line, streams) {
-                    (0, _) => pairs.for_each(|(from, to)| {
-                        copy_elements(&Place { pointer: from, ..rest }, to, target_rest);
-                    }),
-                    (_, true) => pairs.for_each(|(from, to)| stream_row(from, to, line)),
-                    (1, _) => pairs.for_each(|(from, to)| copy_bytes::<1>(from, to)),
-                    (2, _) => pairs.for_each(|(from, to)| copy_bytes::<2>(from, to)),
-                    (4, _) => pairs.for_each(|(from, to)| copy_bytes::<4>(from, to)),
-                    (8, _) => pairs.for_each(|(from, to)| copy_bytes::<8>(from, to)),
-                    (16, _) => pairs.for_each(|(from, to)| copy_bytes::<16>(from, to)),
-                    (32, _) => pairs.for_each(|(from, to)| copy_bytes::<32>(from, to)),
-                    (64, _) => pairs.for_each(|(from, to)| copy_bytes::<64>(from, to)),
-                    _ => pairs.for_each(|(from, to)| std::ptr::copy_nonoverlapping(from, to, line)),
+                match self.rows {
+                    Rows::Lines(bytes) => copy_rows(pairs, bytes),
+                    Rows::Streamed(bytes) => pairs.for_each(|(from, to)| stream_row(from, to, bytes)),
+                    Rows::Strided(rest, strides) => {
+                        pairs.for_each(|(from, to)| copy_elements(&Place { pointer: from, ..rest }, to, strides));
+                    }
                 }
             }
         });
-    });
-    if streams {
-        fence();
     }
-}
 
-/// Copies a row of a size for which the compiler makes loads and stores instead of a call.
-///
-/// # Safety
-/// `N` bytes at `from` are valid to read, and `N` bytes at `to` to write.
-unsafe fn copy_bytes<const N: usize>(from: *const u8, to: *mut u8) {
-    // SAFETY: by the caller's promise; arrays of bytes have no alignment.
-    unsafe { to.cast::<[u8; N]>().write(from.cast::<[u8; N]>().read()) };
+    /// Copies the rows at sums of distances of positions, block by block. False if a position is out of bounds.
+    ///
+    /// # Safety
+    /// As [`copy_picked`].
+    unsafe fn at_sums(&self, extents: &[usize], along: &[isize], (first, arrays): (isize, &[Positions])) -> bool {
+        let strides = std::iter::once(along).chain(arrays.iter().map(|positions| &positions.at.strides[..]));
+        let strides: SmallVec<[&[isize]; 4]> = strides.collect();
+        let (mut walk, strides) = Walk::new(extents, &strides);
+        let last = |strides: &Strides| strides[strides.len() - 1];
+        // Positions of the most common dtype along one axis need no offsets in between.
+        let only = if let [only] = arrays { Some(only).filter(|only| only.at.dtype == DType::I64) } else { None };
+        let most = if only.is_some() { usize::MAX } else { BLOCK };
+        let mut offsets = SmallVec::<[isize; BLOCK]>::new();
+        while let Some(line) = walk.next(most) {
+            let places = (line.offset(&strides[0]), last(&strides[0]));
+            let at =
+                |n: usize| (arrays[n].at.pointer.wrapping_offset(line.offset(&strides[n + 1])), last(&strides[n + 1]));
+            // SAFETY: passed on. These are the elements of positions at the indices of the line.
+            unsafe {
+                if let Some(only) = only {
+                    let fits = Cell::new(true);
+                    self.run(only.of_i64(at(0), line.count, &fits).map(move |offset| first + offset), places);
+                    if !fits.get() {
+                        return false;
+                    }
+                    continue;
+                }
+                offsets.clear();
+                offsets.resize(line.count, first);
+                if !(0..arrays.len()).all(|n| arrays[n].add(at(n), &mut offsets)) {
+                    return false;
+                }
+                self.run(offsets.iter().copied(), places);
+            }
+        }
+        true
+    }
 }

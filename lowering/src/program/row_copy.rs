@@ -4,12 +4,9 @@
 use super::{BufferDecl, For, Location, Stmt, Storage};
 use crate::kernel::Part;
 
-/// The bytes of a row from which a kernel with streaming stores is faster than a copy through the caches.
-const LONG: i64 = 1 << 10;
-
 impl For {
     /// The source and the target of the first part of a loop that only copies elements along the last dims
-    /// of arrays of the caller. Long rows past the caches are copied by kernels.
+    /// of arrays of the caller.
     pub fn copied_row(&self, buffers: &[BufferDecl]) -> Option<(&Location, &Location)> {
         let [Stmt::Load(_, from), .., Stmt::Store(to, _)] = &self.body[..] else { return None };
         let [source, target] = [from, to].map(|location| &buffers[location.buffer as usize]);
@@ -17,11 +14,6 @@ impl For {
         let parts = 1 + usize::from(source.dtype.is_complex());
         let is_alike = source.dtype == target.dtype && is_of_caller(source) && is_of_caller(target);
         if !is_alike || from.buffer == to.buffer || self.body.len() != 2 * parts {
-            return None;
-        }
-        let points = self.hi.iter().filter_map(|hi| hi.clone().minus(&self.lo).as_constant()).min();
-        let bytes = points.and_then(|points| points.checked_mul(source.dtype.size() as i64));
-        if matches!(target.storage, Storage::Caller { streamed: true, .. }) && bytes.is_none_or(|n| n >= LONG) {
             return None;
         }
         let is_next = |location: &Location| {
