@@ -84,7 +84,7 @@ pub mod internals {
 
     /// Loop programs.
     pub mod program {
-        pub use crate::lower::program::{Checks, LoweredProgram, Variant, is_symmetric, lower_program};
+        pub use crate::lower::program::{Checks, LoweredProgram, Tiling, Variant, is_symmetric, lower_program};
         pub use crate::program::Program;
     }
 

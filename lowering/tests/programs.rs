@@ -2,7 +2,7 @@
 
 use rewright_ir::Type;
 use rewright_ir::text::parse_module;
-use rewright_lowering::internals::program::{Program, Variant, lower_program};
+use rewright_lowering::internals::program::{Program, Tiling, Variant, lower_program};
 
 /// The vector registers of a code generator that compiles kernels with steps.
 const REGISTERS: usize = 31;
@@ -197,7 +197,7 @@ entry:
   ret %0
 }
 ";
-    let variant = Variant { tiles_rows: true, one_block: true, ..Variant::default() };
+    let variant = Variant { tiling: Tiling::Rows, one_block: true, ..Variant::default() };
     let mut loops = 0;
     program_of(text, variant).blocked(Some(REGISTERS)).outlined(&mut |kernel| {
         if kernel.steps.as_ref().is_some_and(|steps| steps.first.len() == 8) {
@@ -221,7 +221,7 @@ fn a_product_of_matrices_is_blocked() {
         "func @f(%a: f64[n, m], %b: f64[m, l]) -> f64[n, l] {{\nentry:\n  %0 = {product} : f64[n, l]\n  ret %0\n}}\n"
     );
     let program = |variant, registers| program_of(&text, variant).blocked(registers);
-    let tiled = Variant { tiles_rows: true, ..Variant::default() };
+    let tiled = Variant { tiling: Tiling::Rows, ..Variant::default() };
     let fused = |program: &Program| program.to_string().matches(" = fma ").count();
     // 8 rows by 8 steps; 4, 2 and 1 for the rest of either; blocks are joined.
     let whole = program(tiled, None);

@@ -21,7 +21,7 @@ use super::wrap_gather::{gathers_elements, wrap_gather};
 use super::wrap_reduction::{to_be_equal, wrap_reduction};
 use super::{Instead, LowerError, Remark};
 use crate::kernel::{KInst, KOp, Kernel};
-use crate::lower::program::has_shared_rows;
+use crate::lower::program::{has_shared_rows, reduces_columns};
 use crate::lower::{lower, lower_in_order, lower_rolled};
 use crate::schedule::{Schedule, ScheduleError};
 use indexmap::IndexSet;
@@ -442,7 +442,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         if let Meaning::Array(meaning) = meaning
             && schedule.is_none()
             && !self.planner.codegens.is_empty()
-            && has_shared_rows(&expr, &types)
+            && (has_shared_rows(&expr, &types) || reduces_columns(&expr))
         {
             return Ok(self.program(data, program, meaning));
         }

@@ -13,7 +13,10 @@ use super::value::{Held, Shape, Strides, Target, fill_elements, row_major};
 use crate::interp::Interp;
 use crate::kernel::{CodeGen, CompiledKernel, Part};
 use crate::lower::Strided;
-use crate::lower::program::{LoweredProgram, ProgramBuffer, ProgramParam, ProgramSpace, Variant, bind, lower_program};
+use crate::lower::program::{
+    LoweredProgram, ProgramBuffer, ProgramParam, ProgramSpace, Tiling, Variant, bind, lower_program,
+};
+use crate::program::Lines;
 use crate::schedule::{Threads, share};
 use rewright_ir::{ArrayExpr, DType, EvalError, Name, Type};
 use smallvec::SmallVec;
@@ -27,7 +30,7 @@ pub struct LoopProgram {
     types: Vec<Type>,
     codegens: CodeGens,
     /// By [`Variant`]; an error if no code generator compiles it.
-    variants: [OnceLock<Result<Compiled, String>>; 64],
+    variants: [OnceLock<Result<Compiled, String>>; 80],
 }
 
 /// A variant that is ready to run.
@@ -216,11 +219,16 @@ impl LoopProgram {
     }
 
     pub(super) fn variant(&self, variant: Variant) -> Result<&Compiled, &String> {
-        let Variant { checks, tiles_rows, one_block, streams, copies_across } = variant;
-        let number = [checks.positions, checks.writes, tiles_rows, one_block, streams, copies_across]
-            .iter()
-            .rev()
-            .fold(0, |n, &bit| 2 * n + usize::from(bit));
+        let Variant { checks, tiling, one_block, streams } = variant;
+        let bits = [checks.positions, checks.writes, one_block, streams];
+        let tiling = match tiling {
+            Tiling::Columns => 0,
+            Tiling::Rows => 1,
+            Tiling::HalfOfRows => 2,
+            Tiling::Lines(Lines::One) => 3,
+            Tiling::Lines(Lines::Several) => 4,
+        };
+        let number = bits.into_iter().fold(tiling, |n, bit| 2 * n + usize::from(bit));
         self.variants[number].get_or_init(|| self.compile(variant)).as_ref()
     }
 

@@ -191,7 +191,7 @@ impl ProgramBuilder {
     pub fn finish_with(self, program: &Program, body: Vec<Stmt>) -> Program {
         let values = self.k.finish().values.iter().map(|value| value.dtype).collect();
         let (buffers, params) = (self.buffers, program.params.clone());
-        Program { buffers, params, values: Arc::new(values), body: Arc::new(body) }
+        Program { buffers, params, values: Arc::new(values), body: Arc::new(body), lines: program.lines }
     }
 
     /// The program as it was built.
@@ -206,6 +206,7 @@ impl ProgramBuilder {
             params,
             values: Arc::new(kernel.values.iter().map(|value| value.dtype).collect()),
             body: Arc::new(body),
+            lines: None,
         }
     }
 

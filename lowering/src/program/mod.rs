@@ -66,6 +66,17 @@ pub struct Program {
     pub values: Arc<Vec<DType>>,
     /// The statements.
     pub body: Arc<Vec<Stmt>>,
+    /// How lines of adjacent elements are read in the order of memory, if they are.
+    pub lines: Option<Lines>,
+}
+
+/// How a reduction of columns reads lines of adjacent elements, which are larger than the caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Lines {
+    /// One after the other, while the first-level cache holds the totals of a line.
+    One,
+    /// Several at once, since totals are in farther memory: each is loaded and stored once for all of them.
+    Several,
 }
 
 /// A buffer: an array of elements at positions, one position for each dim.
@@ -224,13 +235,14 @@ impl Program {
     /// The program with register blocks: for a code generator that runs kernels with
     /// [`Steps`](crate::kernel::Steps), and has this many registers for them, or one that does not.
     pub fn blocked(&self, registers: Option<usize>) -> Program {
+        let registers = registers.filter(|_| self.lines.is_none());
         let mut program = self.clone();
         if registers.is_some() {
             program.interchange();
             program.fuse();
         }
         program.jam_points(registers);
-        if registers.is_none() {
+        if registers.is_none() && self.lines != Some(Lines::One) {
             program.jam_steps();
         }
         program.hoist();

@@ -2,9 +2,11 @@
 
 use super::super::Strided;
 use super::super::bind::{Extents, broadcast};
+use super::columns::{MOST_COLUMNS, most_of_line};
 use super::contraction::{is_worth_tiling, shared_axis};
 use super::symmetric::{is_symmetric, is_worth_copies};
-use super::{Checks, Variant};
+use super::{Checks, Tiling, Variant, reduces_columns};
+use crate::program::Lines;
 use crate::schedule::{bytes_of_gather, exceeds_caches, facts};
 use rewright_ir::expr::{Affine, AxisKind, Body, BodyOp, IndexExpr, Init, Mode, Out, Source, Write, extent_sources};
 use rewright_ir::{ArrayExpr, DType, Dim, Name, Scalar};
@@ -52,35 +54,53 @@ pub fn bind(expr: &ArrayExpr, args: &[Strided<'_>], symbols: &dyn Fn(Name) -> Op
     let reduced = (0..expr.axes.len()).filter(|&axis| expr.axes[axis].kind == AxisKind::Reduce);
     let steps = reduced.map(extent).fold(1, u64::saturating_mul);
     let shared = shared_axis(expr);
-    let tiles_rows = shared.is_some_and(|row| is_worth_tiling(expr, args, (extent(row), steps)));
-    let blocks = expr.reductions.iter().map(|reduction| reduction.order(expr.rows_are_points()).block() as u64);
-    let one_block = blocks.min().is_some_and(|block| shared.is_some() && steps <= block);
+    let reduces_columns = reduces_columns(expr);
     let last = expr.axes.len().saturating_sub(1);
-    let is_mirrored = |row: usize| is_worth_copies((extent(row), steps)) && is_symmetric(expr, row, last);
-    let copies_across = tiles_rows && binder.checks == Checks::default() && shared.is_some_and(is_mirrored);
-    // Streamed elements would have to be read again.
-    let streams = !copies_across && exceeds_caches(facts(), bytes(expr, args, &results), false);
-    let variant = Variant { checks: binder.checks, tiles_rows, one_block, streams, copies_across };
+    let tiling = match shared {
+        Some(row) if is_worth_tiling(expr, args, (extent(row), steps)) => {
+            let is_unchecked = binder.checks == Checks::default();
+            match is_unchecked && is_worth_copies((extent(row), steps)) && is_symmetric(expr, row, last) {
+                true => Tiling::HalfOfRows,
+                false => Tiling::Rows,
+            }
+        }
+        None if reduces_columns
+            && extent(last) > MOST_COLUMNS as u64
+            && exceeds_caches(facts(), bytes_read(expr, args).sum(), false) =>
+        {
+            let dtypes = expr.reductions.iter().flat_map(|reduction| &reduction.accumulators);
+            let near = most_of_line(dtypes.map(|dtype| dtype.size()).sum(), Lines::One);
+            Tiling::Lines(if extent(last) > near.into() { Lines::Several } else { Lines::One })
+        }
+        _ => Tiling::Columns,
+    };
+    let blocks = expr.reductions.iter().map(|reduction| reduction.order(expr.rows_are_points()).block() as u64);
+    let one_block = blocks.min().is_some_and(|block| (shared.is_some() || reduces_columns) && steps <= block);
+    let outs = expr.outs.iter().zip(&results);
+    let written = outs.map(|(out, (shape, _))| bytes_of(&mut shape.iter().copied(), out.dtype));
+    let all = bytes_of_gather(written.fold(0, u64::saturating_add), bytes_read(expr, args));
+    // Elements that are copied to the other side of a diagonal are read again.
+    let streams = tiling != Tiling::HalfOfRows && exceeds_caches(facts(), all, false);
+    let variant = Variant { checks: binder.checks, tiling, one_block, streams };
     Some(ProgramSpace { points, outermost, variant, results })
 }
 
-/// The bytes of results and operands, each operand once.
-fn bytes(expr: &ArrayExpr, args: &[Strided<'_>], results: &[(Extents, Option<Scalar>)]) -> u64 {
-    let of = |extents: &mut dyn Iterator<Item = usize>, dtype: DType| {
-        extents.fold(dtype.size() as u64, |all, n| all.saturating_mul(n as u64))
-    };
-    let outs = expr.outs.iter().zip(results);
-    let written = outs.map(|(out, (shape, _))| of(&mut shape.iter().copied(), out.dtype)).fold(0, u64::saturating_add);
-    let read = expr.operands.iter().enumerate().map(|(number, operand)| {
-        let Source::Array(arg) = operand.source else { return 0 };
+/// The bytes of an array.
+fn bytes_of(extents: &mut dyn Iterator<Item = usize>, dtype: DType) -> u64 {
+    extents.fold(dtype.size() as u64, |all, n| all.saturating_mul(n as u64))
+}
+
+/// The bytes of each operand that is an array, each array once.
+fn bytes_read<'a>(expr: &'a ArrayExpr, args: &'a [Strided<'_>]) -> impl Iterator<Item = u64> + 'a {
+    expr.operands.iter().enumerate().filter_map(|(number, operand)| {
+        let Source::Array(arg) = operand.source else { return None };
         if expr.operands[..number].iter().any(|other| other.source == operand.source) {
-            return 0;
+            return None;
         }
-        let Some(array) = args.get(arg as usize) else { return 0 };
+        let array = args.get(arg as usize)?;
         let moving = array.shape.iter().zip(array.strides).filter(|(_, stride)| **stride != 0);
-        of(&mut moving.map(|(&n, _)| n), operand.dtype)
-    });
-    bytes_of_gather(written, read)
+        Some(bytes_of(&mut moving.map(|(&n, _)| n), operand.dtype))
+    })
 }
 
 struct Binder<'a> {

@@ -19,20 +19,25 @@
 use super::contraction::shared_axis;
 use super::quotients::Divisor;
 use super::reduction::{Reducer, Start};
-use super::{ProgramLowering, axes_of};
+use super::{ProgramLowering, Tiling, axes_of};
 use crate::kernel::{Binary, KValue, Unary};
 use crate::lower::NotLowered;
-use crate::program::{Accumulator, Condition, ENTRIES, Linear, Slots, Span, Tile, Trip, Tuple};
+use crate::lower::monoid::neutral;
+use crate::program::{Accumulator, Condition, ENTRIES, Linear, Lines, Slots, Span, Tile, Trip, Tuple};
 use crate::scalar::Elem;
 use rewright_ir::ArrayExpr;
-use rewright_ir::expr::{AxisKind, Order, Write};
+use rewright_ir::expr::{AxisKind, Combine, Order, Reduction, Write};
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::slice::from_ref;
 
 /// The most columns of a tile, and the most bytes of the totals and the stack of a row of a tile.
-const MOST_COLUMNS: usize = 240;
+pub(super) const MOST_COLUMNS: usize = 240;
 const MOST_BYTES: usize = 128 << 10;
+
+/// The most bytes of the totals of a line: half of the first-level cache, and a part of the second-level one.
+const NEAR_BYTES: usize = 16 << 10;
+const FAR_BYTES: usize = 128 << 10;
 
 /// The rows of a tile, which share a staged copy.
 const ROWS: u32 = 512;
@@ -80,11 +85,42 @@ pub(super) fn most_columns(reducers: &[Reducer<'_>]) -> u32 {
     (MOST_BYTES / (bytes_of_totals(reducers) * ENTRIES)).clamp(1, MOST_COLUMNS) as u32
 }
 
+/// The most columns of a tile of lines, given the bytes of the totals of a point.
+pub(super) fn most_of_line(bytes: usize, lines: Lines) -> u32 {
+    let most = match lines {
+        Lines::One => NEAR_BYTES,
+        Lines::Several => FAR_BYTES,
+    };
+    (most / bytes.max(1)).max(1) as u32
+}
+
 /// The most columns of a tile of several rows, which has a staged block of elements of about the size of a
 /// total.
 fn most_staged_columns(reducers: &[Reducer<'_>]) -> u32 {
     let columns = STAGED_BYTES / (bytes_of_totals(reducers) * reducers[0].order.block());
     (columns / GROUP * GROUP).clamp(GROUP, MOST_COLUMNS) as u32
+}
+
+/// True if a guard leaves out points along reduce axes.
+fn trims_rows(expr: &ArrayExpr) -> bool {
+    let is_reduced = |&(axis, _): &(u32, i64)| expr.axes[axis as usize].kind == AxisKind::Reduce;
+    expr.guard.iter().any(|condition| condition.form.axes().iter().any(is_reduced))
+}
+
+/// True if an expression is a reduction of columns whose totals are combined block by block.
+pub fn reduces_columns(expr: &ArrayExpr) -> bool {
+    let has_neutral = |reduction: &Reduction| match &reduction.combine {
+        Combine::Builtin(monoid) => neutral(*monoid, &reduction.accumulators).is_ok(),
+        Combine::Region(_) => false,
+    };
+    let order = Order::common(expr.reductions.iter().map(|reduction| reduction.order(expr.rows_are_points())));
+    expr.axes.last().is_some_and(|axis| axis.kind == AxisKind::Parallel)
+        && !expr.reductions.is_empty()
+        && expr.scan().is_none()
+        && expr.outs.iter().all(|out| out.write == Write::Unique)
+        && order.is_some_and(|order| order != Order::Sequential)
+        && !trims_rows(expr)
+        && expr.reductions.iter().all(has_neutral)
 }
 
 impl Columns<'_> {
@@ -117,7 +153,8 @@ impl ProgramLowering<'_> {
             return Ok(None);
         }
         let reducers = self.reducers(expr)?;
-        let fits = reducers.iter().all(|r| !matches!(r.start, Start::Nothing) && r.accumulator.neutral.is_some())
+        let has_points = |reducer: &Reducer<'_>| !matches!(reducer.start, Start::Nothing) || !trims_rows(expr);
+        let fits = reducers.iter().all(|r| r.accumulator.neutral.is_some() && has_points(r))
             && Order::common(reducers.iter().map(|r| r.order)).is_some();
         Ok(fits.then_some(reducers))
     }
@@ -130,7 +167,11 @@ impl ProgramLowering<'_> {
         mut loops: Vec<AxisLoop>,
     ) -> Result<(), NotLowered> {
         let Some(last) = loops.len().checked_sub(1) else { return Ok(()) };
-        loops[last].tile = Some(most_columns(reducers));
+        let tiling = self.variant.tiling;
+        loops[last].tile = Some(match tiling {
+            Tiling::Lines(lines) => most_of_line(bytes_of_totals(reducers), lines),
+            _ => most_columns(reducers),
+        });
         // Other writes keep the order of points.
         if expr.outs.iter().any(|out| out.write != Write::Unique) {
             return self.tiles(&loops, Vec::new(), |this, tile| this.columns(expr, reducers, tile));
@@ -140,7 +181,7 @@ impl ProgramLowering<'_> {
         // Columns outermost, rows that share elements innermost.
         loops.rotate_right(1);
         if let Some(at) = loops.iter().position(|nest| Some(nest.axis) == shared) {
-            if self.variant.tiles_rows && has_blocks {
+            if matches!(tiling, Tiling::Rows | Tiling::HalfOfRows) && has_blocks {
                 loops[at].tile = Some(ROWS);
                 loops[0].tile = Some(most_staged_columns(reducers));
             }
@@ -151,7 +192,7 @@ impl ProgramLowering<'_> {
             this.columns(expr, reducers, tile)
         };
         match loops.split_last() {
-            Some((rows, outer)) if self.variant.copies_across => self.tiles(outer, Vec::new(), |this, tile| {
+            Some((rows, outer)) if tiling == Tiling::HalfOfRows => self.tiles(outer, Vec::new(), |this, tile| {
                 let (axis, columns) = tile[0].clone();
                 let before_end = this.rows_before_end(rows, &columns);
                 this.tiles(&[before_end], tile, compute)?;
@@ -203,6 +244,10 @@ impl ProgramLowering<'_> {
         let tile = Tile { spans };
         let mut columns = Columns { expr, reducers, totals: Vec::new(), entry: None, axes, tile };
         let reduced = axes_of(expr, AxisKind::Reduce, 0);
+        if reducers.iter().any(|reducer| matches!(reducer.start, Start::Nothing)) {
+            let (_, points) = self.row_points(expr, &reduced);
+            self.fail_unless(&[Condition::NotNegative(SmallVec::from_iter([points.plus(-1)]))])?;
+        }
         match (reducers.iter().all(|r| r.order == Order::Sequential), &reduced[..]) {
             (false, [outer @ .., along]) => self.blocks_along(&mut columns, outer, *along)?,
             _ => {

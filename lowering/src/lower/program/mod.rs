@@ -22,6 +22,7 @@ mod write;
 
 pub use bind::{ProgramSpace, bind};
 use columns::AxisLoop;
+pub use columns::reduces_columns;
 pub use contraction::has_shared_rows;
 use quotients::divisor;
 pub use symmetric::is_symmetric;
@@ -29,7 +30,7 @@ pub use symmetric::is_symmetric;
 use super::NotLowered;
 use super::unroll::unrolled;
 use crate::kernel::{KValue, Part};
-use crate::program::{Condition, Linear, Program, ProgramBuilder, Trip};
+use crate::program::{Condition, Linear, Lines, Program, ProgramBuilder, Trip};
 use crate::scalar::{Elem, Elems, ScalarCx};
 use indexmap::IndexMap;
 use rewright_ir::expr::{
@@ -53,14 +54,26 @@ pub struct Checks {
 pub struct Variant {
     /// The tests that it makes.
     pub checks: Checks,
-    /// Whether contractions have tiles of rows, which share staged elements.
-    pub tiles_rows: bool,
+    /// The tiles of reductions of columns.
+    pub tiling: Tiling,
     /// Whether the points along the reduce axes of a contraction are one block of the order.
     pub one_block: bool,
     /// Whether results are larger than the caches.
     pub streams: bool,
-    /// Whether the elements on one side of the diagonal of a symmetric result are copies.
-    pub copies_across: bool,
+}
+
+/// The tiles of a [reduction of columns](columns).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Tiling {
+    /// Columns whose totals stay in registers along the points of a block.
+    #[default]
+    Columns,
+    /// Rows, too, which share staged elements: for contractions.
+    Rows,
+    /// The same on one side of the diagonal of a [symmetric result](symmetric).
+    HalfOfRows,
+    /// Whole lines of adjacent elements, so that operands are read once, in the order of memory.
+    Lines(Lines),
 }
 
 /// A loop program, and the meaning of its parameters and buffers.
@@ -138,6 +151,9 @@ pub fn lower_program(expr: &ArrayExpr, args: &[Type], variant: Variant) -> Resul
     let mut program = program.optimized();
     if variant.streams {
         program.stream(results.into_iter());
+    }
+    if let Tiling::Lines(lines) = variant.tiling {
+        program.lines = Some(lines);
     }
     Ok(LoweredProgram { program, params, buffers, sliced, insts })
 }
