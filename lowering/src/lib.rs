@@ -84,8 +84,10 @@ pub mod internals {
 
     /// Loop programs.
     pub mod program {
-        pub use crate::lower::program::{Checks, LoweredProgram, Tiling, Variant, is_symmetric, lower_program};
-        pub use crate::program::Program;
+        pub use crate::lower::program::{
+            Checks, LoweredProgram, ProgramParam, Tiling, Variant, is_symmetric, lower_program,
+        };
+        pub use crate::program::{Lines, Program};
     }
 
     /// The steps of executables.

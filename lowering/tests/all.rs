@@ -13,6 +13,7 @@ mod support {
 mod by_reference;
 mod codegen;
 mod collapse;
+mod column_reductions;
 mod complex_functions;
 mod distribution;
 mod exec;

@@ -2,8 +2,8 @@
 
 use std::ptr::copy_nonoverlapping;
 
-/// The least bytes of a row to stream: a streaming store of less than a cache line takes longer, and both ends of
-/// a row may be such.
+/// The least bytes of a row to stream: a streaming store of less than a cache line takes longer, and both
+/// ends of a row may be such.
 pub const LEAST_STREAMED: usize = 512;
 
 /// The bytes of a cache line.

@@ -21,7 +21,7 @@ use super::wrap_gather::{gathers_elements, wrap_gather};
 use super::wrap_reduction::{to_be_equal, wrap_reduction};
 use super::{Instead, LowerError, Remark};
 use crate::kernel::{KInst, KOp, Kernel};
-use crate::lower::program::{has_shared_rows, reduces_columns};
+use crate::lower::program::{columns_read, has_shared_rows};
 use crate::lower::{lower, lower_in_order, lower_rolled};
 use crate::schedule::{Schedule, ScheduleError};
 use indexmap::IndexSet;
@@ -439,10 +439,11 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         };
         let types: Vec<Type> = data.args.iter().map(|&v| self.func.ty(v).clone()).collect();
         let program = LoopProgram::new(Arc::clone(&expr), types.clone(), self.planner.codegens.clone());
+        let (is_scheduled, has_codegen) = (schedule.is_some(), !self.planner.codegens.is_empty());
         if let Meaning::Array(meaning) = meaning
-            && schedule.is_none()
-            && !self.planner.codegens.is_empty()
-            && (has_shared_rows(&expr, &types) || reduces_columns(&expr))
+            && !is_scheduled
+            && has_codegen
+            && has_shared_rows(&expr, &types)
         {
             return Ok(self.program(data, program, meaning));
         }
@@ -450,11 +451,13 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
             Err(NoLaunch::Wrong(why)) => return Err(self.refuse(data, &why.to_string())),
             Ok(launch) => {
                 let (exits, equal) = (self.array_exits(data), to_be_equal(self.func, data));
-                StepKind::Kernel(Box::new(KernelStep { launch, exits, equal, row_major: false, program, meaning }))
+                let is_free = matches!(meaning, Meaning::Array(_)) && !is_scheduled && !self.is_fed(data);
+                let columns = if is_free && has_codegen { columns_read(&expr) } else { SmallVec::new() };
+                let row_major = false;
+                StepKind::Kernel(Box::new(KernelStep { launch, exits, equal, row_major, program, columns, meaning }))
             }
             Err(NoLaunch::None(why)) => match (meaning, program.codegen()) {
                 (Meaning::Array(eval), Ok(codegen)) => {
-                    let is_scheduled = data.op == ARRAYEXPR && data.attrs.str("schedule").is_some();
                     let ignored = if is_scheduled { "; its schedule is ignored" } else { "" };
                     self.remark(data, Instead::Loops(codegen), &format!("{why}{ignored}"));
                     self.program(data, program, eval)
@@ -468,20 +471,31 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         })
     }
 
+    /// Whether an operand is computed point by point, so that a kernel of rows may share bands with its
+    /// kernel.
+    fn is_fed(&self, data: &InstData) -> bool {
+        let makers = data.args.iter().filter_map(|&value| self.func.def_inst(value)).map(|inst| self.func.inst(inst));
+        let is_array = |value: &Value| self.func.ty(*value).is_array();
+        { makers }.any(|maker| match maker.attrs.expr() {
+            Some(expr) => expr.reductions.is_empty(),
+            None => matches!(maker.op.eval, Eval::Elementwise { .. }) && maker.results.iter().any(is_array),
+        })
+    }
+
     fn program(&self, data: &InstData, program: LoopProgram, meaning: ArrayEval) -> StepKind {
         let (exits, equal) = (self.array_exits(data), to_be_equal(self.func, data));
         StepKind::Program(Box::new(ProgramStep { program, exits, equal, meaning }))
     }
 
-    /// For each result, its position among the function's results, if the block ends by returning it. A scalar
-    /// has none: it is loaded from its buffer, so it can't be computed in the caller's buffer.
+    /// For each result, its position among the function's results, if the block ends by returning it. A
+    /// scalar has none: it is loaded from its buffer, so it can't be computed in the caller's buffer.
     fn array_exits<E: FromIterator<Option<u32>>>(&self, data: &InstData) -> E {
         let exit = |v: &Value| self.exits.get(v).copied().filter(|_| self.func.ty(*v).is_array());
         data.results.iter().map(exit).collect()
     }
 
-    /// The expression that an instruction computes, or the reason for which there is none. It names an operand
-    /// that the instruction has twice by its first number.
+    /// The expression that an instruction computes, or the reason for which there is none. It names an
+    /// operand that the instruction has twice by its first number.
     fn expression(&self, data: &InstData, meaning: Meaning) -> Result<Arc<ArrayExpr>, String> {
         let first = |arg: u32| data.args.iter().position(|&v| v == data.args[arg as usize]).map_or(arg, |n| n as u32);
         let mut expr = self.expression_of(data, meaning)?;

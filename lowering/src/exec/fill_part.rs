@@ -9,7 +9,7 @@
 
 use super::complement::complement;
 use super::fresh::Fresh;
-use super::launch::Extent;
+use super::launch::{Extent, place_of};
 use super::loop_program::LoopProgram;
 use super::machine::{Activation, Machine};
 use super::parts::{ArrayPart, Update, part, part_of};
@@ -126,7 +126,10 @@ impl Machine<'_> {
             StepKind::Kernel(kernel) => {
                 let extent = self.extent(act, step, kernel)?;
                 let Meaning::Array(_) = kernel.meaning else { return None };
-                return Some(Maker::Kernel(kernel, extent));
+                if !kernel.runs_program(|arg| place_of(act.frame, step, arg)) {
+                    return Some(Maker::Kernel(kernel, extent));
+                }
+                (&kernel.program, &kernel.equal)
             }
             StepKind::Program(program) => (&program.program, &program.equal),
             _ => return None,

@@ -610,6 +610,11 @@ fn operand<'f>(frame: &'f Frame, step: &Step, number: u32) -> Option<&'f Held> {
     Some(&frame.slots[step.args.get(number as usize)?.0 as usize])
 }
 
+/// The place of the elements of an operand that is an array.
+pub(super) fn place_of<'f>(frame: &'f Frame, step: &Step, number: u32) -> Option<super::value::Place<'f>> {
+    operand(frame, step, number)?.place()
+}
+
 /// The operands as the kernel's `bind` takes them.
 pub(super) fn operands<'f>(frame: &'f Frame, step: &Step) -> SmallVec<[Strided<'f>; 4]> {
     let strided = |held: &'f Held| match held.place() {

@@ -73,7 +73,7 @@ impl Compiled {
         threads: usize,
     ) -> bool {
         let count = whole.1.saturating_sub(whole.0).max(0) as u64;
-        let pieces = (threads as u64 * SLICES).min(count);
+        let pieces = (threads as u64 * SLICES).min(count / u64::from(self.lowered.least_slice.max(1)));
         if threads < 2 || pieces < 2 {
             // SAFETY: passed on.
             return unsafe { buffers.call(&*self.compiled, params) };
@@ -241,7 +241,8 @@ impl LoopProgram {
         for codegen in self.codegens.iter().copied().chain(last) {
             match codegen.compile_program(&lowered.program) {
                 Ok(compiled) => {
-                    let point_nanos = 2.0 + 0.3 * lowered.insts as f64;
+                    let insts = lowered.insts as f64;
+                    let point_nanos = if lowered.is_columns { 0.1 + 0.02 * insts } else { 2.0 + 0.3 * insts };
                     return Ok(Compiled { lowered, codegen: codegen.name(), compiled, point_nanos });
                 }
                 Err(why) => refused = why.to_string(),

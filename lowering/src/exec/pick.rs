@@ -58,6 +58,7 @@ struct Picked {
 }
 
 /// The offsets in bytes from the first element for an index of the outer axes.
+#[expect(clippy::large_enum_variant, reason = "one lives on the stack during a call")]
 enum Offsets {
     /// They are these, in row-major order.
     List(Vec<isize>),
@@ -82,7 +83,8 @@ impl Picked {
 }
 
 impl Positions {
-    /// The distances of `count` positions of dtype `i64`: those from an address on, `step` bytes apart. Clears
+    /// The distances of `count` positions of dtype `i64`: those from an address on, `step` bytes apart.
+    /// Clears
     /// `fits` if one of them is out of bounds.
     ///
     /// # Safety
@@ -135,8 +137,8 @@ impl Pick {
         Some(Pick { by, exit })
     }
 
-    /// The selected positions, those of a mask without their offsets, and the number of offsets. `None` if the
-    /// shapes do not fit.
+    /// The selected positions, those of a mask without their offsets, and the number of offsets. `None` if
+    /// the shapes do not fit.
     fn places(self, array: &Place<'_>, others: &[&Held]) -> Option<(Picked, usize)> {
         let (outer, axes, extents): (usize, usize, Shape) = match self.by {
             By::Positions => (0, others.len(), broadcast_shapes(others.iter().map(|held| held.shape()))?.into()),
@@ -175,8 +177,8 @@ impl Pick {
     }
 }
 
-/// The distance of a position in bytes, and whether it is in bounds. That of one out of bounds is 0. A negative
-/// position counts from the end.
+/// The distance of a position in bytes, and whether it is in bounds. That of one out of bounds is 0. A
+/// negative position counts from the end.
 fn distance(at: i64, extent: i64, stride: isize) -> (isize, bool) {
     let at = if at < 0 { at.wrapping_add(extent) } else { at };
     let fits = (at as u64) < extent as u64;
@@ -272,8 +274,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Makes room for `count` offsets in an empty list. Returns their bytes, which count as live until they are
-    /// [uncounted](Machine::forget).
+    /// Makes room for `count` offsets in an empty list. Returns their bytes, which count as live until they
+    /// are [uncounted](Machine::forget).
     fn list(&self, count: usize, list: &mut Vec<isize>) -> Result<u64, EvalError> {
         let bytes = (count as u64).saturating_mul(size_of::<isize>() as u64);
         self.charge(bytes)?;
@@ -312,8 +314,8 @@ unsafe fn copy_picked(array: &Place<'_>, picked: &Picked, target: *mut u8, strid
         false => Rows::Strided(rest, target_rest),
     };
     let copies = Copies { outside, target, outer: target_outer, rows };
-    // SAFETY: by the caller's promise, the elements of the subarray at each offset are valid to read, those of
-    // the target are valid to write, and the two do not alias.
+    // SAFETY: by the caller's promise, the elements of the subarray at each offset are valid to read, those
+    // of the target are valid to write, and the two do not alias.
     let fits = unsafe {
         match offsets {
             Offsets::List(list) => {
@@ -349,8 +351,8 @@ enum Rows<'p> {
 }
 
 impl Copies<'_> {
-    /// Copies the rows at offsets, for each index of the outer axes, to places at even distances: the first one
-    /// and the distance.
+    /// Copies the rows at offsets, for each index of the outer axes, to places at even distances: the first
+    /// one and the distance.
     ///
     /// # Safety
     /// As [`copy_picked`], for these offsets and places.
@@ -376,7 +378,8 @@ impl Copies<'_> {
         });
     }
 
-    /// Copies the rows at sums of distances of positions, block by block. False if a position is out of bounds.
+    /// Copies the rows at sums of distances of positions, block by block. False if a position is out of
+    /// bounds.
     ///
     /// # Safety
     /// As [`copy_picked`].

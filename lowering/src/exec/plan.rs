@@ -9,6 +9,7 @@ use super::launch::Launch;
 use super::loop_program::{LoopProgram, ProgramStep};
 use super::parts::Update;
 use super::pick::Pick;
+use super::value::Place;
 use super::view::ViewOp;
 use rewright_ir::op::ScalarFn;
 use rewright_ir::{Array, Attrs, DType, EvalError, Inst, Loc, Name, Op, Scalar, Scalars, Type, Value};
@@ -167,10 +168,26 @@ pub struct KernelStep {
     pub equal: SmallVec<[[(usize, usize); 2]; 1]>,
     /// Whether new results are row-major.
     pub row_major: bool,
-    /// The loop program for calls whose operands do not fit the kernel.
+    /// The loop program for calls whose operands do not fit the kernel, and for reductions of columns.
     pub program: LoopProgram,
+    /// The operands that a reduction of columns reads along the last axis, each once. Calls in which their
+    /// elements are adjacent along it run the loop program. None for other expressions.
+    pub columns: SmallVec<[u32; 1]>,
     /// The reference meaning of the step, which reports the error of invalid operands.
     pub meaning: Meaning,
+}
+
+impl KernelStep {
+    /// Whether a call with these operands runs the loop program. `place` gives that of an operand.
+    pub fn runs_program<'p>(&self, place: impl Fn(u32) -> Option<Place<'p>>) -> bool {
+        let is_adjacent = |&arg: &u32| {
+            place(arg).is_some_and(|place| match (place.shape, place.strides) {
+                ([.., extent], [.., stride]) => *extent < 2 || stride * place.unit == place.dtype.size() as isize,
+                _ => false,
+            })
+        };
+        !self.columns.is_empty() && self.columns.iter().all(is_adjacent)
+    }
 }
 
 /// The reference meaning of a step with a kernel.

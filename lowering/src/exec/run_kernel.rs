@@ -2,10 +2,11 @@
 
 use super::buffers::RawBuffer;
 use super::by_reference::Why;
-use super::launch::{Extent, operands, symbol};
+use super::launch::{Extent, operands, place_of, symbol};
+use super::loop_program::UNFIT;
 use super::machine::{Activation, Machine};
 use super::out::OutPlace;
-use super::plan::{ArrayEval, Def, Destination, KernelStep, Slot, Step};
+use super::plan::{ArrayEval, Def, Destination, KernelStep, Meaning, Slot, Step};
 use super::reuse::{ReusedBuffer, reuse_buffer};
 use super::value::{Held, Lent, Shape, Target, fill_elements, write_over};
 use crate::lower::Space;
@@ -22,7 +23,12 @@ impl Machine<'_> {
         eval: ArrayEval,
     ) -> Result<(), EvalError> {
         match self.extent(act, step, kernel) {
-            Some(extent) => self.run_kernel(act, step, kernel, extent, None),
+            Some(extent) => match kernel.meaning {
+                Meaning::Array(eval) if kernel.runs_program(|arg| place_of(act.frame, step, arg)) => {
+                    self.program(act, step, (&kernel.program, &kernel.exits), (eval, UNFIT))
+                }
+                _ => self.run_kernel(act, step, kernel, extent, None),
+            },
             None if !self.are_equal(act, step, &kernel.equal) => self.array(act, step, eval, Why::WRONG),
             None => self.with_dense_operands(act, step, kernel, eval),
         }

@@ -74,12 +74,12 @@ impl Walk {
     }
 }
 
-/// Copies rows of `bytes` bytes from addresses to others. A short row is copied in pieces of one size, of which
-/// the last one may overlap the one before it, so that none is a call.
+/// Copies rows of `bytes` bytes from addresses to others. A short row is copied in pieces of one size, of
+/// which the last one may overlap the one before it, so that none is a call.
 ///
 /// # Safety
-/// At each pair of addresses, `bytes` bytes are valid to read and to write. No row that is read overlaps one that
-/// is written.
+/// At each pair of addresses, `bytes` bytes are valid to read and to write. No row that is read overlaps one
+/// that is written.
 #[inline(always)]
 pub unsafe fn copy_rows(pairs: impl Iterator<Item = (*const u8, *mut u8)>, bytes: usize) {
     // SAFETY: passed on.

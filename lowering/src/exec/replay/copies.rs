@@ -3,7 +3,7 @@
 use super::record::Recorder;
 use super::{Action, Where};
 use crate::exec::complement::complement;
-use crate::exec::launch::{operands, symbol};
+use crate::exec::launch::{operands, place_of, symbol};
 use crate::exec::parts::{ArrayPart, Update, part, part_of, stretched};
 use crate::exec::plan::{Slot, Step, StepKind};
 use crate::exec::value::{Held, Place, Shape, Strides, Target, copy_elements, fill_elements, row_major};
@@ -175,7 +175,10 @@ impl Recorder<'_, '_> {
         let program = match &step.kind {
             StepKind::Kernel(kernel) => {
                 let extent = kernel.launch.extent(self.plan, &self.frame, step)?;
-                return Some(Shape::from(&*extent.results.first()?.shape));
+                if !kernel.runs_program(|arg| place_of(&self.frame, step, arg)) {
+                    return Some(Shape::from(&*extent.results.first()?.shape));
+                }
+                &kernel.program
             }
             StepKind::Program(program) => &program.program,
             _ => return None,

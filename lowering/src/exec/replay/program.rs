@@ -34,6 +34,7 @@ type Sources = (SmallVec<[Word; 8]>, Pointers, SmallVec<[i64; 16]>);
 /// The loop program of a step.
 fn program_of(step: &Step) -> Option<&LoopProgram> {
     match &step.kind {
+        StepKind::Kernel(kernel) => Some(&kernel.program),
         StepKind::Program(program) => Some(&program.program),
         _ => None,
     }

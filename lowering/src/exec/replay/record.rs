@@ -5,7 +5,7 @@ use super::whole::{Component, Made, Whole, makers};
 use super::{APART, Action, Back, Fill, MOST_TEMPORARY, New, Replay, Run, ScalarArgs, Spans, Where, Word};
 use crate::exec::args::Arg;
 use crate::exec::frame::Frame;
-use crate::exec::launch::How;
+use crate::exec::launch::{How, place_of};
 use crate::exec::out::{ViewMut, span};
 use crate::exec::plan::{Def, FuncPlan, KernelStep, Meaning, Slot, Step, StepKind};
 use crate::exec::small::SMALL;
@@ -234,6 +234,9 @@ impl<'p, 'a> Recorder<'p, 'a> {
         matches!(kernel.meaning, Meaning::Array(_) | Meaning::Packed(..)).then_some(())?;
         let launch = &kernel.launch;
         let extent = launch.extent(self.plan, &self.frame, step)?;
+        if kernel.runs_program(|arg| place_of(&self.frame, step, arg)) {
+            return self.program(number, step, &kernel.exits, into);
+        }
         let (mut targets, mut fills): (SmallVec<[Target; 4]>, Vec<Fill>) = (SmallVec::new(), Vec::new());
         for (nth, def) in step.defs.iter().enumerate() {
             let shape = &extent.results[nth].shape;

@@ -26,7 +26,7 @@ use crate::lower::monoid::neutral;
 use crate::program::{Accumulator, Condition, ENTRIES, Linear, Lines, Slots, Span, Tile, Trip, Tuple};
 use crate::scalar::Elem;
 use rewright_ir::ArrayExpr;
-use rewright_ir::expr::{AxisKind, Combine, Order, Reduction, Write};
+use rewright_ir::expr::{AxisKind, Combine, Monoid, Order, Reduction, Source, Write};
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::slice::from_ref;
@@ -107,20 +107,40 @@ fn trims_rows(expr: &ArrayExpr) -> bool {
     expr.guard.iter().any(|condition| condition.form.axes().iter().any(is_reduced))
 }
 
-/// True if an expression is a reduction of columns whose totals are combined block by block.
+/// True if an expression is a reduction of columns whose totals are combined block by block. Positions of
+/// extrema are not, since kernels are faster for these.
 pub fn reduces_columns(expr: &ArrayExpr) -> bool {
     let has_neutral = |reduction: &Reduction| match &reduction.combine {
+        Combine::Builtin(Monoid::ArgMin | Monoid::ArgMax) => false,
         Combine::Builtin(monoid) => neutral(*monoid, &reduction.accumulators).is_ok(),
         Combine::Region(_) => false,
     };
     let order = Order::common(expr.reductions.iter().map(|reduction| reduction.order(expr.rows_are_points())));
-    expr.axes.last().is_some_and(|axis| axis.kind == AxisKind::Parallel)
+    expr.axes.last().is_some_and(|axis| axis.kind == AxisKind::Parallel && axis.points() != Some(1))
         && !expr.reductions.is_empty()
         && expr.scan().is_none()
         && expr.outs.iter().all(|out| out.write == Write::Unique)
         && order.is_some_and(|order| order != Order::Sequential)
         && !trims_rows(expr)
         && expr.reductions.iter().all(has_neutral)
+}
+
+/// The arrays that a reduction of columns reads along the last axis, each once; none for other expressions,
+/// and where the last axis is not the last dim of each of them.
+pub fn columns_read(expr: &ArrayExpr) -> SmallVec<[u32; 1]> {
+    let last = expr.axes.len().saturating_sub(1) as u32;
+    let mut read = SmallVec::new();
+    for operand in &expr.operands {
+        let Source::Array(arg) = operand.source else { continue };
+        let Some(dim) = operand.index.iter().rposition(|index| index.expr.depends_on(last)) else { continue };
+        if dim + 1 < operand.index.len() {
+            return SmallVec::new();
+        }
+        if !read.contains(&arg) {
+            read.push(arg);
+        }
+    }
+    if reduces_columns(expr) { read } else { SmallVec::new() }
 }
 
 impl Columns<'_> {

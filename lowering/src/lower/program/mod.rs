@@ -22,7 +22,7 @@ mod write;
 
 pub use bind::{ProgramSpace, bind};
 use columns::AxisLoop;
-pub use columns::reduces_columns;
+pub use columns::{columns_read, reduces_columns};
 pub use contraction::has_shared_rows;
 use quotients::divisor;
 pub use symmetric::is_symmetric;
@@ -62,7 +62,7 @@ pub struct Variant {
     pub streams: bool,
 }
 
-/// The tiles of a [reduction of columns](columns).
+/// The tiles of a reduction of columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Tiling {
     /// Columns whose totals stay in registers along the points of a block.
@@ -70,7 +70,7 @@ pub enum Tiling {
     Columns,
     /// Rows, too, which share staged elements: for contractions.
     Rows,
-    /// The same on one side of the diagonal of a [symmetric result](symmetric).
+    /// The same on one side of the diagonal of a symmetric result.
     HalfOfRows,
     /// Whole lines of adjacent elements, so that operands are read once, in the order of memory.
     Lines(Lines),
@@ -88,6 +88,11 @@ pub struct LoweredProgram {
     /// True if calls may run slices of the first parallel axis at the same time: different indices write
     /// different elements.
     pub sliced: bool,
+    /// The least indices of such a slice: along the last axis several, so that vectors are full, and no two
+    /// slices share a cache line.
+    pub least_slice: u32,
+    /// Whether it is a reduction of columns, most of which runs on vectors.
+    pub is_columns: bool,
     /// The number of scalar instructions, before transformations copy some.
     pub insts: usize,
 }
@@ -122,6 +127,11 @@ pub enum ProgramBuffer {
     Written(u32),
 }
 
+/// The least indices of a slice of the last axis, and of one along which lines are read in the order of
+/// memory: some pages.
+const LEAST_OF_LAST: u32 = 128;
+const LEAST_OF_LINE: u32 = 1024;
+
 /// The most axes in scope, as in text: each is a loop, and passes over programs recurse.
 const MOST_AXES: usize = 64;
 
@@ -155,7 +165,13 @@ pub fn lower_program(expr: &ArrayExpr, args: &[Type], variant: Variant) -> Resul
     if let Tiling::Lines(lines) = variant.tiling {
         program.lines = Some(lines);
     }
-    Ok(LoweredProgram { program, params, buffers, sliced, insts })
+    let least_slice = match variant.tiling {
+        Tiling::Lines(_) => LEAST_OF_LINE,
+        _ if sliced.is_some_and(|axis| axis + 1 == expr.axes.len()) => LEAST_OF_LAST,
+        _ => 1,
+    };
+    let (sliced, is_columns) = (sliced.is_some(), reduces_columns(expr));
+    Ok(LoweredProgram { program, params, buffers, sliced, least_slice, is_columns, insts })
 }
 
 /// A program under construction.
@@ -179,8 +195,8 @@ struct Names<'s> {
 }
 
 impl ProgramLowering<'_> {
-    /// The loops over the parallel axes of the outermost expression. Returns whether the first one is sliced.
-    fn whole(&mut self, expr: &ArrayExpr) -> Result<bool, NotLowered> {
+    /// The loops over the parallel axes of the outermost expression. Returns the first axis if it is sliced.
+    fn whole(&mut self, expr: &ArrayExpr) -> Result<Option<usize>, NotLowered> {
         self.open_axes(expr)?;
         let parallel = axes_of(expr, AxisKind::Parallel, 0);
         let sliced = parallel.first().copied().filter(|&axis| !self.checks.writes && writes_apart(expr, axis));
@@ -213,7 +229,7 @@ impl ProgramLowering<'_> {
             }
         }
         (0..).zip(&expr.outs).try_for_each(|(number, out)| self.all_written(number, out))?;
-        Ok(sliced.is_some())
+        Ok(sliced)
     }
 
     /// Brings the axes of an expression in scope.
