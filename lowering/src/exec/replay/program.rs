@@ -23,7 +23,7 @@ pub(super) struct ProgramRun {
     whole: (i64, i64),
     pub buffers: SmallVec<[Where; 6]>,
     strides: SmallVec<[i64; 16]>,
-    params: SmallVec<[Word; 8]>,
+    pub params: SmallVec<[Word; 8]>,
     /// Values that results are filled with first.
     pub fills: Vec<Fill>,
 }

@@ -98,13 +98,17 @@ impl<'p, 'a> Recorder<'p, 'a> {
             }
             this.release(step);
         }
-        let runs =
-            || this.actions.iter().filter_map(|action| if let Action::Kernel(run) = action { Some(run) } else { None });
-        let most = |len: fn(&Run) -> usize| runs().map(|run| len(run)).max().unwrap_or(0);
-        let (pointers, words) = (most(|run| run.buffers.len()), most(|run| run.params.len()));
+        let lengths = |action: &Action| match action {
+            Action::Kernel(run) => Some((run.buffers.len(), run.params.len())),
+            Action::Program(run) => Some((run.buffers.len(), run.params.len())),
+            _ => None,
+        };
+        let (pointers, words): (Vec<usize>, Vec<usize>) = this.actions.iter().filter_map(lengths).unzip();
+        let [pointers, words] = [pointers, words].map(|lengths| lengths.into_iter().max().unwrap_or(0));
         let constant = |held: &Held| held.scalar().unwrap_or(Scalar::Bool(false));
         let programs = this.actions.iter().filter(|action| matches!(action, Action::Program(_))).count() as u64;
-        let kernels = runs().count() as u64 + programs;
+        let kernels =
+            programs + this.actions.iter().filter(|action| matches!(action, Action::Kernel(_))).count() as u64;
         let temporaries = given.0 + given.1;
         let (results, mut made) = results?;
         let small = this.new.iter().all(|new| new.bytes <= SMALL);
