@@ -171,7 +171,8 @@ pub struct KernelStep {
     /// The loop program for calls whose operands do not fit the kernel, and for reductions of columns.
     pub program: LoopProgram,
     /// The operands that a reduction of columns reads along the last axis, each once. Calls in which their
-    /// elements are adjacent along it run the loop program. None for other expressions.
+    /// elements are adjacent along it run the loop program, unless operands are copied to fit the kernel.
+    /// None for other expressions.
     pub columns: SmallVec<[u32; 1]>,
     /// The reference meaning of the step, which reports the error of invalid operands.
     pub meaning: Meaning,

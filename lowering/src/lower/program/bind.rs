@@ -2,13 +2,16 @@
 
 use super::super::Strided;
 use super::super::bind::{Extents, broadcast};
-use super::columns::{MOST_COLUMNS, most_of_line};
+use super::columns::{MOST_COLUMNS, most_of_line, most_staged_columns};
 use super::contraction::{is_worth_tiling, shared_axis};
 use super::symmetric::{is_symmetric, is_worth_copies};
 use super::{Checks, Tiling, Variant, reduces_columns};
 use crate::program::Lines;
 use crate::schedule::{bytes_of_gather, exceeds_caches, facts};
-use rewright_ir::expr::{Affine, AxisKind, Body, BodyOp, IndexExpr, Init, Mode, Out, Source, Write, extent_sources};
+use rewright_ir::expr::{
+    Affine, AxisKind, Body, BodyOp, Combine, IndexExpr, Init, Mode, Monoid, Out, Reduction, Source, Write,
+    extent_sources,
+};
 use rewright_ir::{ArrayExpr, DType, Dim, Name, Scalar};
 use smallvec::SmallVec;
 
@@ -56,10 +59,14 @@ pub fn bind(expr: &ArrayExpr, args: &[Strided<'_>], symbols: &dyn Fn(Name) -> Op
     let shared = shared_axis(expr);
     let reduces_columns = reduces_columns(expr);
     let last = expr.axes.len().saturating_sub(1);
+    let orders = || expr.reductions.iter().map(|reduction| reduction.order(expr.rows_are_points()));
+    let bytes_of_totals = expr.reductions.iter().flat_map(kept).map(|dtype| dtype.size()).sum();
     let tiling = match shared {
         Some(row) if is_worth_tiling(expr, args, (extent(row), steps)) => {
             let is_unchecked = binder.checks == Checks::default();
-            match is_unchecked && is_worth_copies((extent(row), steps)) && is_symmetric(expr, row, last) {
+            let columns = orders().next().map_or(0, |order| most_staged_columns(bytes_of_totals, order));
+            let is_worth_copies = is_worth_copies((extent(row), columns), steps);
+            match is_unchecked && is_worth_copies && is_symmetric(expr, row, last) {
                 true => Tiling::HalfOfRows,
                 false => Tiling::Rows,
             }
@@ -68,14 +75,15 @@ pub fn bind(expr: &ArrayExpr, args: &[Strided<'_>], symbols: &dyn Fn(Name) -> Op
             && extent(last) > MOST_COLUMNS as u64
             && exceeds_caches(facts(), bytes_read(expr, args).sum(), false) =>
         {
-            let dtypes = expr.reductions.iter().flat_map(|reduction| &reduction.accumulators);
-            let near = most_of_line(dtypes.map(|dtype| dtype.size()).sum(), Lines::One);
+            let near = most_of_line(bytes_of_totals, Lines::One);
             Tiling::Lines(if extent(last) > near.into() { Lines::Several } else { Lines::One })
         }
         _ => Tiling::Columns,
     };
-    let blocks = expr.reductions.iter().map(|reduction| reduction.order(expr.rows_are_points()).block() as u64);
-    let one_block = blocks.min().is_some_and(|block| (shared.is_some() || reduces_columns) && steps <= block);
+    let one_block = orders()
+        .map(|order| order.block() as u64)
+        .min()
+        .is_some_and(|block| (shared.is_some() || reduces_columns) && steps <= block);
     let outs = expr.outs.iter().zip(&results);
     let written = outs.map(|(out, (shape, _))| bytes_of(&mut shape.iter().copied(), out.dtype));
     let all = bytes_of_gather(written.fold(0, u64::saturating_add), bytes_read(expr, args));
@@ -83,6 +91,14 @@ pub fn bind(expr: &ArrayExpr, args: &[Strided<'_>], symbols: &dyn Fn(Name) -> Op
     let streams = tiling != Tiling::HalfOfRows && exceeds_caches(facts(), all, false);
     let variant = Variant { checks: binder.checks, tiling, one_block, streams };
     Some(ProgramSpace { points, outermost, variant, results })
+}
+
+/// The accumulators of a reduction that are kept in memory: the second one of `dot` is always 1.
+fn kept(reduction: &Reduction) -> &[DType] {
+    match reduction.combine {
+        Combine::Builtin(Monoid::Dot) => &reduction.accumulators[..1],
+        _ => &reduction.accumulators,
+    }
 }
 
 /// The bytes of an array.

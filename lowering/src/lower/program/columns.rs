@@ -95,9 +95,9 @@ pub(super) fn most_of_line(bytes: usize, lines: Lines) -> u32 {
 }
 
 /// The most columns of a tile of several rows, which has a staged block of elements of about the size of a
-/// total.
-fn most_staged_columns(reducers: &[Reducer<'_>]) -> u32 {
-    let columns = STAGED_BYTES / (bytes_of_totals(reducers) * reducers[0].order.block());
+/// total, given the bytes of the totals of a point.
+pub(super) fn most_staged_columns(bytes: usize, order: Order) -> u32 {
+    let columns = STAGED_BYTES / (bytes.max(1) * order.block());
     (columns / GROUP * GROUP).clamp(GROUP, MOST_COLUMNS) as u32
 }
 
@@ -203,7 +203,7 @@ impl ProgramLowering<'_> {
         if let Some(at) = loops.iter().position(|nest| Some(nest.axis) == shared) {
             if matches!(tiling, Tiling::Rows | Tiling::HalfOfRows) && has_blocks {
                 loops[at].tile = Some(ROWS);
-                loops[0].tile = Some(most_staged_columns(reducers));
+                loops[0].tile = Some(most_staged_columns(bytes_of_totals(reducers), reducers[0].order));
             }
             loops[at..].rotate_left(1);
         }

@@ -88,8 +88,8 @@ pub struct LoweredProgram {
     /// True if calls may run slices of the first parallel axis at the same time: different indices write
     /// different elements.
     pub sliced: bool,
-    /// The least indices of such a slice: along the last axis several, so that vectors are full, and no two
-    /// slices share a cache line.
+    /// The least indices of such a slice: along the last axis several, so that vectors are full, and few
+    /// cache lines belong to two slices.
     pub least_slice: u32,
     /// Whether it is a reduction of columns, most of which runs on vectors.
     pub is_columns: bool,
@@ -166,9 +166,9 @@ pub fn lower_program(expr: &ArrayExpr, args: &[Type], variant: Variant) -> Resul
         program.lines = Some(lines);
     }
     let least_slice = match variant.tiling {
+        _ if sliced.is_none_or(|axis| axis + 1 < expr.axes.len()) => 1,
         Tiling::Lines(_) => LEAST_OF_LINE,
-        _ if sliced.is_some_and(|axis| axis + 1 == expr.axes.len()) => LEAST_OF_LAST,
-        _ => 1,
+        _ => LEAST_OF_LAST,
     };
     let (sliced, is_columns) = (sliced.is_some(), reduces_columns(expr));
     Ok(LoweredProgram { program, params, buffers, sliced, least_slice, is_columns, insts })

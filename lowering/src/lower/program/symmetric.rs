@@ -31,13 +31,11 @@ const NANOS_OF_POINT: f64 = 0.04;
 /// The rows that are copied together: their elements fill cache lines of the other side.
 const ROWS: i64 = 8;
 
-/// The least rows: smaller results have few tiles beside the diagonal.
-const LEAST_ROWS: u64 = 96;
-
-/// True if it is faster to copy elements of a result of this many rows, if it is symmetric, than to compute
-/// them from this number of points along the reduce axes.
-pub fn is_worth_copies((rows, points): (u64, u64)) -> bool {
-    rows > LEAST_ROWS && points as f64 * NANOS_OF_POINT > NANOS_OF_COPY
+/// True if it is faster to copy elements of a result, if it is symmetric, than to compute them from this
+/// number of points along the reduce axes. The result has more rows than a tile has columns, so there are
+/// tiles beside the diagonal.
+pub fn is_worth_copies((rows, columns): (u64, u32), points: u64) -> bool {
+    rows > columns.into() && points as f64 * NANOS_OF_POINT > NANOS_OF_COPY
 }
 
 /// True if the exchange of two parallel axes changes only the places of results: the exchanged expression has
