@@ -482,6 +482,7 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         })
     }
 
+    /// The step that runs the loop program of an instruction.
     fn program(&self, data: &InstData, program: LoopProgram, meaning: ArrayEval) -> StepKind {
         let (exits, equal) = (self.array_exits(data), to_be_equal(self.func, data));
         StepKind::Program(Box::new(ProgramStep { program, exits, equal, meaning }))
