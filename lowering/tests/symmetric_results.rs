@@ -1,5 +1,5 @@
-//! Symmetric contractions: which expressions are, and that the elements that are copied across the diagonal
-//! have the bits of those that are computed.
+//! Symmetric contractions: the expressions that are symmetric, and the bits of results: those of elements on both
+//! sides of the diagonal are equal.
 
 use crate::support::every::compile;
 use ndarray::{Array2, Array3, s};
