@@ -13,10 +13,7 @@ use super::value::{Held, Shape, Strides, Target, fill_elements, row_major};
 use crate::interp::Interp;
 use crate::kernel::{CodeGen, CompiledKernel, Part};
 use crate::lower::Strided;
-use crate::lower::program::{
-    LoweredProgram, ProgramBuffer, ProgramParam, ProgramSpace, Tiling, Variant, bind, lower_program,
-};
-use crate::program::Lines;
+use crate::lower::program::{LoweredProgram, ProgramBuffer, ProgramParam, ProgramSpace, Variant, bind, lower_program};
 use crate::schedule::{Threads, share};
 use rewright_ir::{ArrayExpr, DType, EvalError, Name, Type};
 use smallvec::SmallVec;
@@ -30,7 +27,7 @@ pub struct LoopProgram {
     types: Vec<Type>,
     codegens: CodeGens,
     /// By [`Variant`]; an error if no code generator compiles it.
-    variants: [OnceLock<Result<Compiled, String>>; 80],
+    variants: [OnceLock<Box<Result<Compiled, String>>>; Variant::COUNT],
 }
 
 /// A variant that is ready to run.
@@ -219,17 +216,7 @@ impl LoopProgram {
     }
 
     pub(super) fn variant(&self, variant: Variant) -> Result<&Compiled, &String> {
-        let Variant { checks, tiling, one_block, streams } = variant;
-        let bits = [checks.positions, checks.writes, one_block, streams];
-        let tiling = match tiling {
-            Tiling::Columns => 0,
-            Tiling::Rows => 1,
-            Tiling::HalfOfRows => 2,
-            Tiling::Lines(Lines::One) => 3,
-            Tiling::Lines(Lines::Several) => 4,
-        };
-        let number = bits.into_iter().fold(tiling, |n, bit| 2 * n + usize::from(bit));
-        self.variants[number].get_or_init(|| self.compile(variant)).as_ref()
+        (**self.variants[variant.number()].get_or_init(|| Box::new(self.compile(variant)))).as_ref()
     }
 
     fn compile(&self, variant: Variant) -> Result<Compiled, String> {

@@ -98,17 +98,17 @@ impl<'p, 'a> Recorder<'p, 'a> {
             }
             this.release(step);
         }
-        let lengths = |action: &Action| match action {
-            Action::Kernel(run) => Some((run.buffers.len(), run.params.len())),
-            Action::Program(run) => Some((run.buffers.len(), run.params.len())),
-            _ => None,
+        // The pointers and parameters of each kernel and loop program.
+        let runs = || {
+            this.actions.iter().filter_map(|action| match action {
+                Action::Kernel(run) => Some((run.buffers.len(), run.params.len())),
+                Action::Program(run) => Some((run.buffers.len(), run.params.len())),
+                _ => None,
+            })
         };
-        let (pointers, words): (Vec<usize>, Vec<usize>) = this.actions.iter().filter_map(lengths).unzip();
-        let [pointers, words] = [pointers, words].map(|lengths| lengths.into_iter().max().unwrap_or(0));
+        let (pointers, words) = runs().fold((0, 0), |most, run| (most.0.max(run.0), most.1.max(run.1)));
+        let kernels = runs().count() as u64;
         let constant = |held: &Held| held.scalar().unwrap_or(Scalar::Bool(false));
-        let programs = this.actions.iter().filter(|action| matches!(action, Action::Program(_))).count() as u64;
-        let kernels =
-            programs + this.actions.iter().filter(|action| matches!(action, Action::Kernel(_))).count() as u64;
         let temporaries = given.0 + given.1;
         let (results, mut made) = results?;
         let small = this.new.iter().all(|new| new.bytes <= SMALL);
@@ -238,7 +238,7 @@ impl<'p, 'a> Recorder<'p, 'a> {
         matches!(kernel.meaning, Meaning::Array(_) | Meaning::Packed(..)).then_some(())?;
         let launch = &kernel.launch;
         let extent = launch.extent(self.plan, &self.frame, step)?;
-        if kernel.runs_program(|arg| place_of(&self.frame, step, arg)) {
+        if kernel.runs_program(extent.space.points, |arg| place_of(&self.frame, step, arg)) {
             return self.program(number, step, &kernel.exits, into);
         }
         let (mut targets, mut fills): (SmallVec<[Target; 4]>, Vec<Fill>) = (SmallVec::new(), Vec::new());

@@ -62,6 +62,24 @@ pub struct Variant {
     pub streams: bool,
 }
 
+impl Variant {
+    /// The number of variants.
+    pub const COUNT: usize = 80;
+
+    /// The number of the variant, less than [`COUNT`](Variant::COUNT).
+    pub fn number(self) -> usize {
+        let tiling = match self.tiling {
+            Tiling::Columns => 0,
+            Tiling::Rows => 1,
+            Tiling::HalfOfRows => 2,
+            Tiling::Lines(Lines::One) => 3,
+            Tiling::Lines(Lines::Several) => 4,
+        };
+        let bits = [self.checks.positions, self.checks.writes, self.one_block, self.streams];
+        bits.into_iter().fold(tiling, |number, bit| 2 * number + usize::from(bit))
+    }
+}
+
 /// The tiles of a reduction of columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Tiling {
