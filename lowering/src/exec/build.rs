@@ -35,6 +35,7 @@ use rewright_ir::{
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use together::packs_bools;
 
 /// Plans a function and its callees.
@@ -453,8 +454,16 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
                 let (exits, equal) = (self.array_exits(data), to_be_equal(self.func, data));
                 let is_free = matches!(meaning, Meaning::Array(_)) && !is_scheduled && !self.is_fed(data);
                 let columns = if is_free && has_codegen { columns_read(&expr) } else { SmallVec::new() };
-                let row_major = false;
-                StepKind::Kernel(Box::new(KernelStep { launch, exits, equal, row_major, program, columns, meaning }))
+                StepKind::Kernel(Box::new(KernelStep {
+                    launch,
+                    exits,
+                    equal,
+                    row_major: false,
+                    program,
+                    columns,
+                    has_run: AtomicBool::new(false),
+                    meaning,
+                }))
             }
             Err(NoLaunch::None(why)) => match (meaning, program.codegen()) {
                 (Meaning::Array(eval), Ok(codegen)) => {
@@ -495,8 +504,8 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
         data.results.iter().map(exit).collect()
     }
 
-    /// The expression that an instruction computes, or the reason for which there is none. It names an
-    /// operand that the instruction has twice by its first number.
+    /// The expression that an instruction computes, or the reason for which there is none. Except for a
+    /// store, it names an operand that the instruction has twice by its first number.
     fn expression(&self, data: &InstData, meaning: Meaning) -> Result<Arc<ArrayExpr>, String> {
         let first = |arg: u32| data.args.iter().position(|&v| v == data.args[arg as usize]).map_or(arg, |n| n as u32);
         let mut expr = self.expression_of(data, meaning)?;

@@ -126,7 +126,7 @@ impl Machine<'_> {
             StepKind::Kernel(kernel) => {
                 let extent = self.extent(act, step, kernel)?;
                 let Meaning::Array(_) = kernel.meaning else { return None };
-                if !kernel.runs_program(|arg| place_of(act.frame, step, arg)) {
+                if !kernel.runs_program(extent.space.points, |arg| place_of(act.frame, step, arg)) {
                     return Some(Maker::Kernel(kernel, extent));
                 }
                 (&kernel.program, &kernel.equal)

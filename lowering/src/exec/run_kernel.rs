@@ -12,6 +12,7 @@ use super::value::{Held, Lent, Shape, Target, fill_elements, write_over};
 use crate::lower::Space;
 use rewright_ir::{EvalError, Name};
 use smallvec::SmallVec;
+use std::sync::atomic::Ordering;
 
 impl Machine<'_> {
     /// Runs a kernel. If the operands do not fit it, the loop program or the op's reference meaning runs.
@@ -24,7 +25,9 @@ impl Machine<'_> {
     ) -> Result<(), EvalError> {
         match self.extent(act, step, kernel) {
             Some(extent) => match kernel.meaning {
-                Meaning::Array(eval) if kernel.runs_program(|arg| place_of(act.frame, step, arg)) => {
+                Meaning::Array(eval)
+                    if kernel.runs_program(extent.space.points, |arg| place_of(act.frame, step, arg)) =>
+                {
                     self.program(act, step, (&kernel.program, &kernel.exits), (eval, UNFIT))
                 }
                 _ => self.run_kernel(act, step, kernel, extent, None),
@@ -59,6 +62,7 @@ impl Machine<'_> {
         mut into: Option<Target>,
     ) -> Result<(), EvalError> {
         self.points(extent.space.points)?;
+        kernel.has_run.store(true, Ordering::Relaxed);
         let mut rooms: SmallVec<[Room; 4]> = SmallVec::new();
         let mut targets: SmallVec<[Target; 4]> = SmallVec::new();
         for ((def, result), exit) in step.defs.iter().zip(&extent.results).zip(&kernel.exits) {

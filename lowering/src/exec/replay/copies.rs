@@ -175,7 +175,7 @@ impl Recorder<'_, '_> {
         let program = match &step.kind {
             StepKind::Kernel(kernel) => {
                 let extent = kernel.launch.extent(self.plan, &self.frame, step)?;
-                if !kernel.runs_program(|arg| place_of(&self.frame, step, arg)) {
+                if !kernel.runs_program(extent.space.points, |arg| place_of(&self.frame, step, arg)) {
                     return Some(Shape::from(&*extent.results.first()?.shape));
                 }
                 &kernel.program
