@@ -35,7 +35,6 @@ use rewright_ir::{
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use together::packs_bools;
 
 /// Plans a function and its callees.
@@ -461,7 +460,6 @@ impl<'p, 'm> FuncPlanner<'p, 'm> {
                     row_major: false,
                     program,
                     columns,
-                    has_run: AtomicBool::new(false),
                     meaning,
                 }))
             }

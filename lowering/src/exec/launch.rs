@@ -16,6 +16,7 @@ use crate::schedule::{
 };
 use rewright_ir::{EvalError, Loc, Name};
 use smallvec::SmallVec;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// A compiled expression.
@@ -54,6 +55,8 @@ pub struct Launch {
     least_points: u64,
     /// The schedule of the latest call, if it is to be remembered.
     latest: Mutex<Option<Schedule>>,
+    /// Whether there was a call.
+    has_run: AtomicBool,
 }
 
 /// A kernel with a version for interleaved buffers.
@@ -151,7 +154,13 @@ impl Launch {
             scheduled,
             least_points,
             latest: Mutex::new(None),
+            has_run: AtomicBool::new(false),
         }
+    }
+
+    /// Whether [`run`](Launch::run) was called.
+    pub fn has_run(&self) -> bool {
+        self.has_run.load(Ordering::Relaxed)
     }
 
     /// The schedule of the latest call, if it was remembered.
@@ -388,6 +397,7 @@ impl Launch {
         targets: &[Target],
         how: How,
     ) -> Result<(), EvalError> {
+        self.has_run.store(true, Ordering::Relaxed);
         if extent.space.points == 0 {
             return Ok(());
         }

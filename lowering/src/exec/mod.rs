@@ -36,7 +36,8 @@
 //! - Kernels compute array expressions. Elementwise ops, `ufunc`s, constructors and stores that were not
 //!   fused are wrapped as expressions of their own. A result whose only use is a store is written in place.
 //!   Equal kernels are compiled once in a process.
-//! - Loop programs compute expressions that have no kernel, and calls whose operands do not fit the kernel.
+//! - Loop programs compute contractions, expressions that have no kernel, most reductions of columns, and
+//!   calls whose operands do not fit the kernel.
 //! - Views, elements and extents are read without copying.
 //! - Other ops run by their reference meaning, which is correct and slow. [`Executable::remarks`] names the
 //!   steps without a kernel, and [`Executable::call_remarks`] those whose operands did not fit the kernel in

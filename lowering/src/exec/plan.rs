@@ -14,7 +14,6 @@ use super::view::ViewOp;
 use rewright_ir::op::ScalarFn;
 use rewright_ir::{Array, Attrs, DType, EvalError, Inst, Loc, Name, Op, Scalar, Scalars, Type, Value};
 use smallvec::SmallVec;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The number of a slot of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -175,8 +174,6 @@ pub struct KernelStep {
     /// elements are adjacent along it run the loop program, unless operands are copied to fit the kernel.
     /// None for other expressions.
     pub columns: SmallVec<[u32; 1]>,
-    /// Whether the kernel has run.
-    pub has_run: AtomicBool,
     /// The reference meaning of the step, which reports the error of invalid operands.
     pub meaning: Meaning,
 }
@@ -190,8 +187,7 @@ impl KernelStep {
     /// Whether a call with these operands and this number of points runs the loop program. `place` gives that
     /// of an operand. The kernel is compiled already, so it runs the first call, unless that is long.
     pub fn runs_program<'p>(&self, points: u64, place: impl Fn(u32) -> Option<Place<'p>>) -> bool {
-        let is_worth_compiling =
-            self.has_run.load(Ordering::Relaxed) || points as f64 * LESS_FOR_POINT > NANOS_OF_COMPILING;
+        let is_worth_compiling = self.launch.has_run() || points as f64 * LESS_FOR_POINT > NANOS_OF_COMPILING;
         let is_adjacent = |&arg: &u32| {
             place(arg).is_some_and(|place| match (place.shape, place.strides) {
                 ([.., extent], [.., stride]) => *extent < 2 || stride * place.unit == place.dtype.size() as isize,

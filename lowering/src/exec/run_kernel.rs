@@ -12,7 +12,6 @@ use super::value::{Held, Lent, Shape, Target, fill_elements, write_over};
 use crate::lower::Space;
 use rewright_ir::{EvalError, Name};
 use smallvec::SmallVec;
-use std::sync::atomic::Ordering;
 
 impl Machine<'_> {
     /// Runs a kernel. If the operands do not fit it, the loop program or the op's reference meaning runs.
@@ -62,7 +61,6 @@ impl Machine<'_> {
         mut into: Option<Target>,
     ) -> Result<(), EvalError> {
         self.points(extent.space.points)?;
-        kernel.has_run.store(true, Ordering::Relaxed);
         let mut rooms: SmallVec<[Room; 4]> = SmallVec::new();
         let mut targets: SmallVec<[Target; 4]> = SmallVec::new();
         for ((def, result), exit) in step.defs.iter().zip(&extent.results).zip(&kernel.exits) {
