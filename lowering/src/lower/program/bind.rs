@@ -2,7 +2,7 @@
 
 use super::super::Strided;
 use super::super::bind::{Extents, broadcast};
-use super::columns::{MOST_COLUMNS, most_of_line, most_staged_columns};
+use super::columns::{ROUND_BYTES, most_of_line, most_staged_columns};
 use super::contraction::{is_worth_tiling, shared_axis};
 use super::symmetric::{is_symmetric, is_worth_copies};
 use super::{Checks, Tiling, Variant, reduces_columns};
@@ -72,7 +72,7 @@ pub fn bind(expr: &ArrayExpr, args: &[Strided<'_>], symbols: &dyn Fn(Name) -> Op
             }
         }
         None if reduces_columns
-            && extent(last) > MOST_COLUMNS as u64
+            && extent(last).saturating_mul(bytes_of_totals as u64) > ROUND_BYTES
             && exceeds_caches(facts(), bytes_read(expr, args).sum(), false) =>
         {
             let near = most_of_line(bytes_of_totals, Lines::One);
