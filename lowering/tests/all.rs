@@ -36,6 +36,7 @@ mod gathered_elements;
 mod general;
 mod indices;
 mod interleaved_arrays;
+mod jams;
 mod long_division;
 mod lower;
 mod oracle_arrays;

@@ -10,9 +10,9 @@ use crate::interp::Interp;
 use crate::kernel::{CodeGen, CompiledKernel, Interleaved, KInst, KOp, Kernel, Status};
 use crate::lower::{Bound, Lowered, Order, Place, ResultShape, Space, Strided};
 use crate::schedule::{
-    BlockKernels, Decision, FissionKernels, Halves, Kernels, LEAST_ITEMS, LEAST_POINTS, LEAST_ROWS, LEAST_TURNED,
-    ResultLanes, Schedule, Searchers, Threads, Work, facts, is_much, packed_decision, row_blocks, run, run_packed,
-    run_parts, written,
+    Block, BlockKernels, Decision, FissionKernels, Halves, JAMMED_ROWS, JammedKernel, Kernels, LEAST_ITEMS,
+    LEAST_POINTS, LEAST_ROWS, LEAST_TURNED, ResultLanes, Schedule, Searchers, Threads, Work, facts, is_much,
+    packed_decision, row_blocks, run, run_packed, run_parts, written,
 };
 use rewright_ir::{EvalError, Loc, Name};
 use smallvec::SmallVec;
@@ -41,6 +41,8 @@ pub struct Launch {
     search: OnceLock<Option<Searchers>>,
     /// The kernels of the fission of map and reduction, compiled on demand; none if it is not possible.
     fission: OnceLock<Option<FissionKernels>>,
+    /// The kernel that computes several rows at once, compiled on demand; none if it is not possible.
+    jammed: OnceLock<Option<JammedKernel>>,
     /// The kernel that joins blocks of rows, compiled on demand.
     join: OnceLock<Arc<dyn CompiledKernel>>,
     /// The kernels for blocks of rows and for whole blocks, one for each variant of [`ResultLanes`],
@@ -147,6 +149,7 @@ impl Launch {
             halves: OnceLock::new(),
             search: OnceLock::new(),
             fission: OnceLock::new(),
+            jammed: OnceLock::new(),
             join: OnceLock::new(),
             blocks: Default::default(),
             whole_blocks: Default::default(),
@@ -241,9 +244,30 @@ impl Launch {
         if decision.has_fission() { self.fission() } else { None }
     }
 
+    /// The kernel that computes several rows at once: as many as a given schedule says, or as the code
+    /// generator has registers for.
+    fn jammed(&self) -> Option<&JammedKernel> {
+        let compile_one = |by: u64| {
+            let jammed = self.lowered.kernel.jammed(self.lowered.kernel.axes.checked_sub(2)?, by as usize)?;
+            Some(JammedKernel { by, compiled: compile(self.generator, &jammed).ok()? })
+        };
+        let given = self.lowered.wish.blocks.iter().flatten();
+        let given = given.filter_map(|block| if let Block::Jam { by, .. } = block { Some(*by) } else { None }).next();
+        let compile_some = || match given {
+            Some(by) => compile_one(by),
+            None => JAMMED_ROWS.into_iter().filter_map(compile_one).find(|jammed| jammed.compiled.holds_totals()),
+        };
+        self.jammed.get_or_init(compile_some).as_ref()
+    }
+
+    /// The kernel that computes several rows at once, if the decision uses it.
+    pub(super) fn jammed_for(&self, decision: &Decision) -> Option<&dyn CompiledKernel> {
+        if decision.has_jam() { Some(&*self.jammed()?.compiled) } else { None }
+    }
+
     /// Decides the schedule of a call for the available threads.
     fn decide(&self, bound: &Bound, first: &[*mut u8], used: bool, threads: Threads) -> Decision {
-        let kernels = Kernels { compiled: &*self.compiled, fission: &|| self.fission() };
+        let kernels = Kernels { compiled: &*self.compiled, fission: &|| self.fission(), jammed: &|| self.jammed() };
         Decision::new(&self.lowered, &kernels, bound, first, used, threads, facts())
     }
 
@@ -519,7 +543,8 @@ impl Launch {
         }
         let blocks = self.block_kernels(bound);
         let fission = self.fission_for(&decision);
-        let work = Work { blocks, search, fission, ..Work::of(kernel, &self.lowered, bound, pointers, params) };
+        let jammed = self.jammed_for(&decision);
+        let work = Work { blocks, search, fission, jammed, ..Work::of(kernel, &self.lowered, bound, pointers, params) };
         // SAFETY: forwarded. The iterations of loops along axes that `apart` names write disjoint elements:
         // their strides in results are not 0, and results are not views with overlapping elements.
         unsafe {

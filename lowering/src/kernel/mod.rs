@@ -19,6 +19,7 @@ mod dtypes;
 mod fold;
 mod interleaved;
 mod items;
+mod jam;
 mod levels;
 mod meaning;
 mod one_more;
@@ -404,6 +405,11 @@ pub trait CompiledKernel: Send + Sync {
     /// so.
     fn rows_beside(&self) -> Option<u64> {
         None
+    }
+
+    /// Whether the accumulators of a row stay in registers.
+    fn holds_totals(&self) -> bool {
+        false
     }
 
     /// Whether a call may have an operand that aliases its result, if it reads the operand only at the point

@@ -2,6 +2,7 @@
 //! threads that are awake, and the machine.
 
 use super::fission::FissionKernels;
+use super::jam::JammedKernel;
 use super::legal;
 use super::lines::LINE;
 use super::policy::fission::is_most;
@@ -70,10 +71,11 @@ pub struct Decision {
     pub refused: Option<String>,
 }
 
-/// The compiled kernel of a call, and a function that compiles its fission kernels on demand.
+/// The compiled kernel of a call, and functions that compile its variants on demand.
 pub struct Kernels<'k> {
     pub compiled: &'k dyn CompiledKernel,
     pub fission: &'k dyn Fn() -> Option<&'k FissionKernels>,
+    pub jammed: &'k dyn Fn() -> Option<&'k JammedKernel>,
 }
 
 impl Decision {
@@ -138,7 +140,7 @@ impl Decision {
         });
         let search = search.flatten();
         if is_free && sequence.is_empty() && search.is_none() && parts.is_none() {
-            sequence = call.fission(kernels).unwrap_or_default();
+            sequence = call.fission(kernels).or_else(|| call.jammed(kernels)).unwrap_or_default();
         }
         debug_assert_eq!(legal::check(lowered, chunk, &sequence), Ok(()), "{sequence:?}");
         let stream = wish.stream.unwrap_or_else(|| exceeds_caches(facts, call.bytes(bound), used));
@@ -152,6 +154,11 @@ impl Decision {
     /// Whether the sequence computes the points of rows before it combines them.
     pub fn has_fission(&self) -> bool {
         self.sequence.iter().any(|transform| matches!(transform, Transform::Fission(_)))
+    }
+
+    /// Whether the sequence computes several rows at once.
+    pub fn has_jam(&self) -> bool {
+        self.sequence.iter().any(|transform| matches!(transform, Transform::Jam(_)))
     }
 
     /// Whether threads can share such a call.

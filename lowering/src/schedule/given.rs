@@ -2,6 +2,7 @@
 
 use super::collapse::Collapse;
 use super::fission::Fission;
+use super::jam::Jam;
 use super::legal;
 use super::sequence::{Sequence, Transform};
 use super::split::Split;
@@ -25,7 +26,7 @@ impl Lowered {
         if let Some(blocks) = &schedule.blocks {
             if self.fallible && !blocks.is_empty() {
                 return ScheduleError::because(
-                    "a point may fail, and the first one is reported, so loops run in order: leave `split`, `stage`, `collapse` and `fission` out",
+                    "a point may fail, and the first one is reported, so loops run in order: leave `split`, `stage`, `collapse`, `fission` and `unroll_and_jam` out",
                 );
             }
             self.check_names(blocks)?;
@@ -64,7 +65,7 @@ impl Lowered {
             None => Ok(()),
         };
         blocks.iter().try_for_each(|block| match block {
-            Block::Split { along, .. } => check_loop(along),
+            Block::Split { along, .. } | Block::Jam { along, .. } => check_loop(along),
             Block::Stage { operand, loops, .. } => {
                 if self.buffer_named(*operand).is_none() {
                     let known = self.buffer_names.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>();
@@ -137,6 +138,7 @@ impl Lowered {
         };
         sequence.push(match block {
             Block::Split { along, by } => Transform::Split(Split { along: number(along)?, by: *by }),
+            Block::Jam { along, by } => Transform::Jam(Jam { along: number(along)?, by: *by }),
             Block::Stage { operand, loops, pitch } => {
                 let buffer = self.buffer_named(*operand)?;
                 let loops = loops.iter().map(|along| number(along)).collect::<Option<_>>()?;
@@ -172,6 +174,7 @@ impl Lowered {
             rest = others;
             blocks.push(match first {
                 Transform::Split(split) => Block::Split { along: name(split.along), by: split.by },
+                Transform::Jam(jam) => Block::Jam { along: name(jam.along), by: jam.by },
                 Transform::Stage(stage) => Block::Stage {
                     operand: self.name_of_buffer(stage.buffer),
                     loops: stage.loops.iter().map(|&along| name(along)).collect(),

@@ -12,12 +12,15 @@
 //!   is read inside of the inner one, as all are by the kernel for rows ([`Kernel::by_point`]).
 //! - `fission`: the points of a row can be computed by themselves, rows write to different elements, no other
 //!   loop is in the block, and there is no second one.
+//! - `unroll_and_jam`: it is the last one. The loop is the one around rows, which write to different
+//!   elements, and no index along it is a value.
 //!
 //! [`Kernel::by_point`]: crate::kernel::Kernel::by_point
 
 use super::collapse::Collapse;
 use super::decide::is_apart;
 use super::fission::Fission;
+use super::jam::Jam;
 use super::sequence::Transform;
 use crate::kernel::Buffer;
 use crate::lower::{Bound, Lowered};
@@ -153,6 +156,20 @@ impl Nest<'_> {
                     }
                 }
                 self.collapse(&Collapse { outer, inner });
+            }
+            Transform::Jam(Jam { along, by }) => {
+                if along + 2 != loops || !self.folds {
+                    return wrong("its loop is not the one around rows that are combined");
+                }
+                if *by < 2 || !rest.is_empty() {
+                    return wrong("it is the last transformation");
+                }
+                if self.kernel != Which::Whole {
+                    return wrong("the points of rows are computed before");
+                }
+                if self.lowered.kernel.jammed(*along, 2).is_none() || !is_apart(self.lowered, self.bound, *along) {
+                    return wrong("rows do not write to different elements, or the index of the loop is a value");
+                }
             }
             Transform::Fission(fission) => {
                 let is_row = fission.inner + 1 == loops && fission.outer < fission.inner;

@@ -18,10 +18,10 @@
 //! | file | |
 //! |---|---|
 //! | `text`, `given` | the text form; a schedule that is given by hand |
-//! | `split`, `stage`, `collapse`, `fission` | transformations of the loops of a block |
+//! | `split`, `stage`, `collapse`, `fission`, `jam` | transformations of the loops of a block |
 //! | `legal` | whether a sequence of them is legal |
 //! | `decide` | asks the policies for the sequence of a call, and decides on threads and stores |
-//! | `policy/` | one file a policy: `tile`, `row_lanes`, `collapse`, `fission`, `stream` |
+//! | `policy/` | one file a policy: `tile`, `row_lanes`, `collapse`, `fission`, `jam`, `stream` |
 //! | `run`, `sequence` | run a call: the chunks of its threads, and the sequence of each |
 //! | `row_blocks`, `result_lanes` | totals of columns in registers, for blocks of rows |
 //! | `parts`, `search` | one long row in parts, and the parts of a search |
@@ -36,6 +36,7 @@ mod decide;
 mod feed;
 mod fission;
 mod given;
+mod jam;
 mod legal;
 mod lines;
 mod machine_facts;
@@ -62,10 +63,12 @@ pub use thread_pool::share;
 pub(crate) use band::{Bands, Iterations, Kept, Member, Moved, run_bands};
 pub(crate) use feed::{Feed, Passed, run_fed};
 pub(crate) use fission::FissionKernels;
+pub(crate) use jam::JammedKernel;
 pub(crate) use lines::{LINE, Lines};
 pub(crate) use packed::{packed_decision, run_packed, written};
 pub(crate) use parts::{Halves, run_parts};
 pub(crate) use policy::fission::{LEAST_ITEMS, is_much};
+pub(crate) use policy::jam::ROWS as JAMMED_ROWS;
 pub(crate) use policy::stream::{bytes_of_gather, exceeds_caches};
 pub(crate) use result_lanes::ResultLanes;
 pub(crate) use row_blocks::BlockKernels;
@@ -133,6 +136,13 @@ pub enum Block {
         inner: Vec<Name>,
         /// The transformations of the loops that compute the points.
         first: Vec<Block>,
+    },
+    /// Computes several iterations of a loop around rows at once.
+    Jam {
+        /// The loop.
+        along: Vec<Name>,
+        /// The iterations.
+        by: u64,
     },
 }
 

@@ -22,6 +22,8 @@ pub(crate) struct Work<'a> {
     pub search: Option<&'a Searchers>,
     /// The kernels of the fission of map and reduction, if there are any.
     pub fission: Option<&'a FissionKernels>,
+    /// The kernel that computes several rows at once, if there is one.
+    pub jammed: Option<&'a dyn CompiledKernel>,
     pub bound: &'a Bound,
     /// For each buffer, the address of the first point's element.
     pub pointers: &'a [*mut u8],
@@ -37,7 +39,7 @@ impl<'a> Work<'a> {
         pointers: &'a [*mut u8],
         params: &'a [u64],
     ) -> Work<'a> {
-        Work { kernel, lowered, blocks: None, search: None, fission: None, bound, pointers, params }
+        Work { kernel, lowered, blocks: None, search: None, fission: None, jammed: None, bound, pointers, params }
     }
 }
 

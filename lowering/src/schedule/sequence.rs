@@ -18,6 +18,7 @@
 
 use super::collapse::Collapse;
 use super::fission::Fission;
+use super::jam::Jam;
 use super::lines::LINE;
 use super::run::{CallPart, SCRATCH, Work};
 use super::split::Split;
@@ -39,6 +40,8 @@ pub enum Transform {
     Collapse(Collapse),
     /// Computes the points of rows before it combines them.
     Fission(Fission),
+    /// Computes several rows at once.
+    Jam(Jam),
 }
 
 impl Work<'_> {
@@ -74,6 +77,7 @@ impl Work<'_> {
             Transform::Split(split) => extents[split.along] = extents[split.along].min(split.by),
             Transform::Stage(stage) => bytes.push(stage.bytes(extents).next_multiple_of(LINE)),
             Transform::Collapse(collapse) => collapse.extents(extents),
+            Transform::Jam(_) => {}
             Transform::Fission(fission) => {
                 let points = (extents[fission.outer] * extents[fission.inner]) as usize;
                 let sizes = self.fission.iter().flat_map(|kernels| &kernels.sizes);
@@ -118,6 +122,7 @@ impl Rest<'_> {
                 Transform::Stage(stage) => stage.run(work, part, rest),
                 Transform::Collapse(collapse) => collapse.run(work, part, rest),
                 Transform::Fission(fission) => fission.run(work, part, rest),
+                Transform::Jam(jam) => jam.run(work, part, rest),
             }
         }
     }

@@ -13,12 +13,14 @@ const MAX_UNROLL: u32 = 16;
 const LEAST_PART: u64 = 64;
 /// The most loops into which the innermost one is cut.
 const MAX_STAGES: u32 = 1_000_000;
+/// The most rows that are computed at once.
+const MAX_JAM: u64 = 16;
 /// The most iterations of a block or chunk.
 const MAX_ITERATIONS: u64 = u32::MAX as u64;
 
 const KNOWN: &str = "`reorder(i, j*k)`, `parallel(threads=2, chunk=64)`, `serial`, `rfactor(4096)`, `split(i, 64)`, \
-                     `stage(x, i, j)`, `collapse(i, j)`, `fission(i, k, ...)`, `unblocked`, \
-                     `vectorize(unroll=4, stages=2)`, `stream`";
+                     `stage(x, i, j)`, `collapse(i, j)`, `fission(i, k, ...)`, `unroll_and_jam(i, 4)`, \
+                     `unblocked`, `vectorize(unroll=4, stages=2)`, `stream`";
 
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -63,6 +65,7 @@ impl fmt::Display for Block {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Block::Split { along, by } => write!(f, "split({}, {by})", joined(along)),
+            Block::Jam { along, by } => write!(f, "unroll_and_jam({}, {by})", joined(along)),
             Block::Stage { operand, loops, pitch } => {
                 write!(f, "stage({operand}")?;
                 loops.iter().try_for_each(|along| write!(f, ", {}", joined(along)))?;
@@ -143,13 +146,15 @@ impl FromStr for Schedule {
         let mut schedule = Schedule::default();
         let mut said: Vec<&str> = Vec::new();
         for word in words(&mut rest, false)? {
-            let is_block = matches!(word.name, "split" | "stage" | "collapse" | "fission");
+            let is_block = matches!(word.name, "split" | "stage" | "collapse" | "fission" | "unroll_and_jam");
             let kind = if word.name == "serial" { "parallel" } else { word.name };
             if !is_block && said.contains(&kind) {
                 return ScheduleError::because(format!("`{kind}` is given twice"));
             }
             if is_block && said.contains(&"unblocked") || word.name == "unblocked" && schedule.blocks.is_some() {
-                return ScheduleError::because("`unblocked` goes with no `split`, `stage`, `collapse` or `fission`");
+                return ScheduleError::because(
+                    "`unblocked` goes with no `split`, `stage`, `collapse`, `fission` or `unroll_and_jam`",
+                );
             }
             said.push(kind);
             schedule.word(&word)?;
@@ -186,7 +191,9 @@ impl Schedule {
                     _ => return word.wrong("rfactor(4096)` or `rfactor(off)"),
                 });
             }
-            "split" | "stage" | "collapse" | "fission" => self.blocks.get_or_insert_default().push(word.block()?),
+            "split" | "stage" | "collapse" | "fission" | "unroll_and_jam" => {
+                self.blocks.get_or_insert_default().push(word.block()?)
+            }
             "unblocked" => {
                 word.alone("unblocked")?;
                 self.blocks = Some(Vec::new());
@@ -269,6 +276,10 @@ impl<'t> Word<'t> {
                 let loops = loops.iter().map(Word::axes).collect::<Result<_, _>>()?;
                 Ok(Block::Stage { operand: Name::from(operand.name), loops, pitch })
             }
+            "unroll_and_jam" => match self.args("unroll_and_jam(i, 4)")? {
+                [along, by] => Ok(Block::Jam { along: along.axes()?, by: number(by, by.name, 2, MAX_JAM)? }),
+                _ => self.wrong("unroll_and_jam(i, 4)"),
+            },
             "collapse" => match self.args("collapse(i, j)")? {
                 [outer, inner] => Ok(Block::Collapse { outer: outer.axes()?, inner: inner.axes()? }),
                 _ => self.wrong("collapse(i, j)"),
@@ -312,6 +323,7 @@ mod tests {
             "rfactor(4096) stream(off)",
             "rfactor(off) unblocked",
             "split(i, 16) fission(i, k, stage(x, i, k), collapse(i, k)) stage(value.0, k, i)",
+            "split(i, 16) stage(x, k) unroll_and_jam(i*j, 4)",
         ] {
             assert_eq!(text.parse::<Schedule>().unwrap().to_string(), text);
         }
@@ -338,6 +350,8 @@ mod tests {
             ("stage(x, i, pace=3)", "write `stage(x, i, j, pitch=72)`"),
             ("collapse(i)", "write `collapse(i, j)`"),
             ("fission(i, k, stream)", "write `fission(i, k, collapse(i, k))`"),
+            ("unroll_and_jam(i)", "write `unroll_and_jam(i, 4)`"),
+            ("unroll_and_jam(i, 1)", "`1`: expected a number from 2 to 16"),
             ("unblocked split(i, 4)", "`unblocked` goes with no `split`"),
             ("split(i, 4) unblocked", "`unblocked` goes with no `split`"),
             ("stream(maybe)", "write `stream` or `stream(off)`"),

@@ -34,6 +34,7 @@ pub struct Code {
     axes: usize,
     packing: Option<Packing>,
     rows_beside: Option<u64>,
+    holds_totals: bool,
     /// The address at which the code of each instruction of the kernel begins, and the kernel, for the
     /// listing.
     marks: Vec<(u64, u32)>,
@@ -122,6 +123,7 @@ impl Code {
         bytes.extend(writer.asm.finish()?);
         let memory = CodeMemory::new(&bytes).map_err(|why| unsupported(format!("no memory for code: {why}")))?;
         let listing = OnceLock::new();
+        let holds_totals = folding.as_ref().is_some_and(|folding| folding.in_registers);
         let batch = folding.and_then(|folding| folding.batch);
         let packing = batch.as_ref().and_then(|batch| batch.packing);
         let rows_beside = batch.and_then(|batch| batch.beside).map(|_| schedule.lanes as u64);
@@ -134,6 +136,7 @@ impl Code {
             axes: kernel.axes,
             packing,
             rows_beside,
+            holds_totals,
             marks,
             kernel: kernel.clone(),
             listing,
@@ -199,6 +202,9 @@ impl CompiledKernel for Code {
 
     fn rows_beside(&self) -> Option<u64> {
         self.rows_beside
+    }
+    fn holds_totals(&self) -> bool {
+        self.holds_totals
     }
 
     fn streams(&self) -> bool {

@@ -44,6 +44,8 @@ pub struct Folding {
     pub backwards: bool,
     /// How several rows are computed at once, if that is possible.
     pub batch: Option<Batch>,
+    /// Whether all accumulators are in registers.
+    pub in_registers: bool,
     /// The sets of accumulators: one for each group, and a last one for right operands.
     pub spots: Vec<Vec<Spot>>,
     /// Vector and mask registers of accumulators and pinned values, one bit each.
@@ -180,6 +182,7 @@ impl Folding {
             order,
             backwards: kernel.wishes.backwards,
             batch,
+            in_registers: in_registers == [true, true],
             spots,
         }
     }

@@ -303,6 +303,10 @@ fn illegal_transformations_are_errors_of_a_call() {
         (0, "reorder(i, j) stage(x, i, i)", "it names a loop twice"),
         (0, "reorder(i, j) stage(x, i, j) stage(x, j, i)", "the operand is staged already"),
         (0, "reorder(i, j) stage(x, i, j, pitch=7)", "its pitch is less than the points of the last loop"),
+        (0, "reorder(i, j) unroll_and_jam(i, 4)", "its loop is not the one around rows that are combined"),
+        (4, "unroll_and_jam(j, 4)", "its loop is not the one around rows that are combined"),
+        (4, "unroll_and_jam(i, 4) split(i, 8)", "it is the last transformation"),
+        (4, "split(i, 1) fission(i, j) unroll_and_jam(i, 4)", "the points of rows are computed before"),
         (0, "reorder(i, j) collapse(j, i)", "the first loop is not outside of the second one"),
         (2, "reorder(i, j) collapse(i, j)", "the index of one of the loops is a value"),
         (

@@ -90,6 +90,10 @@ fn random_transformations_change_no_bit() {
             for _ in 0..random.usize(0..4) {
                 schedule = format!("{schedule} {}", step(&mut random));
             }
+            if random.u32(0..4) == 0 {
+                let along = if random.bool() { any(&mut random, &axes) } else { axes[axes.len().max(2) - 2].clone() };
+                schedule = format!("{schedule} unroll_and_jam({along}, {})", random.u32(2..6));
+            }
             let backend = [Backend::Auto, Backend::Cranelift, Backend::Interp][number % 3];
             let attribute = format!("schedule=\"{schedule} {}\"", ["serial", "parallel(threads=3)"][number % 2]);
             let options = Options { backend, times: true, ..Options::default() };

@@ -77,7 +77,7 @@ impl Band {
             nanos += lowered.nanos(bound);
             debug_assert_eq!(lowered.block_join, None, "members keep no totals in memory");
             let work = Work::of(launch.kernel_for(decision), lowered, bound, pointers, params);
-            let work = Work { fission: launch.fission_for(decision), ..work };
+            let work = Work { fission: launch.fission_for(decision), jammed: launch.jammed_for(decision), ..work };
             members.push(schedule::Member { work, iterations: *iterations, decision, moved });
         }
         let threads = Threads::now(nanos, threads).worth(nanos);

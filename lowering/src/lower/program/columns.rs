@@ -36,8 +36,8 @@ const MOST_COLUMNS: usize = 240;
 const MOST_BYTES: usize = 128 << 10;
 
 /// The bytes of the totals that registers hold along the points of a block: of four vectors of 64 bytes, the
-/// most groups of [steps](crate::kernel::Steps). Longer lines are read in several passes over a block, each of
-/// which skips the rest of a line, so hardware prefetching of memory stops.
+/// most groups of [steps](crate::kernel::Steps). Longer lines are read in several passes over a block, each
+/// of which skips the rest of a line, so hardware prefetching of memory stops.
 pub(super) const ROUND_BYTES: u64 = 4 * 64;
 
 /// The most bytes of the totals of a line: half of the first-level cache, and a part of the second-level one.

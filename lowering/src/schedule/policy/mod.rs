@@ -5,6 +5,7 @@
 
 pub(super) mod collapse;
 pub(super) mod fission;
+pub(super) mod jam;
 pub(super) mod row_lanes;
 pub(super) mod stream;
 pub(super) mod tile;
