@@ -463,6 +463,26 @@ fn few_totals_have_no_tiles() {
     }
 }
 
+/// Outer loops along which no staged array moves are not split: one copy of a block serves all of them.
+#[test]
+fn copies_serve_outer_loops() {
+    let expr = "[h: n, i: n, j: reduce m] (x = %a[h, j], y = %b[j, i]) {
+ t0 = sub x, y
+ t1 = abs t0
+ yield t1
+ } reduce (sum f64)";
+    let text = function("%a: f64[n, m], %b: f64[m, n]", expr, "f64[n, n]");
+    let (f, reference) = (compile(&text, "", Backend::Auto), compile(&text, "", Backend::Reference));
+    // The last blocks have 8 rows, in the second-level cache and beyond it.
+    for (n, m) in [(70, 90), (9, 300), (65, 129), (11, 9_000), (9, 70_000)] {
+        let (a, b) = (matrix(n, m, 1), matrix(m, n, 2));
+        let args = [(&a).into(), (&b).into()];
+        assert!(same_bits(&reference.call(&args).unwrap(), &f.call(&args).unwrap()), "{n} {m}");
+        let schedule = f.schedules()[0].schedule.to_string();
+        assert!(schedule.contains("stage(y, i, j, pitch=") && !schedule.contains("split(h, "), "{n} {m}: {schedule}");
+    }
+}
+
 /// A row that is divided among threads has the same reduction tree with any number of threads.
 #[test]
 fn threads_share_a_row() {

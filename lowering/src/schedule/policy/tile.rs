@@ -30,13 +30,22 @@ impl Call<'_> {
         };
         let transposed = || (0..buffers.len()).filter(is_transposed);
         let bytes: u64 = transposed().map(|buffer| buffers[buffer].dtype.size() as u64).sum();
-        let rows = TILE[0].min(self.extent(outer));
         // Rows that are combined are whole.
         let most = if self.kernel.fold.is_some() { u64::MAX } else { TILE[1] };
         let columns = most.min(self.extent(inner));
-        (bytes > 0 && rows * columns * bytes <= self.facts.level2 / 2).then_some(())?;
+        // Rows that the second-level cache can't hold are staged in the last-level one: a row by itself would
+        // read a cache line for each element.
+        let room = |rows: u64| match self.kernel.fold.is_some() && rows == LEAST_SIDE {
+            true => self.facts.last_level / 2,
+            false => self.facts.level2 / 2,
+        };
+        let fits = |&rows: &u64| rows.saturating_mul(columns).saturating_mul(bytes) <= room(rows);
+        let rows = [TILE[0], TILE[0] / 2, TILE[0] / 4, LEAST_SIDE].into_iter().find(fits).filter(|_| bytes > 0)?;
+        let rows = rows.min(self.extent(outer));
 
-        let mut sequence: Sequence = self.one_by_one(0..outer).collect();
+        // Outer loops along which no staged array moves are in the block, so that copies serve all of them.
+        let moves = |&number: &usize| transposed().any(|buffer| self.stride(buffer, number) != 0);
+        let mut sequence: Sequence = self.one_by_one((0..outer).filter(moves)).collect();
         let splits = [(outer, rows), (inner, columns)].map(|(along, by)| Split { along, by });
         sequence.extend(splits.into_iter().filter(|split| split.by < self.extent(split.along)).map(Transform::Split));
         for buffer in transposed() {
