@@ -309,7 +309,7 @@ unsafe fn copy_picked(array: &Place<'_>, picked: &Picked, target: *mut u8, strid
     let all = bytes_of_gather(written as u64, std::iter::once((elements(array.shape) * size) as u64));
     let outside = Place { shape: &array.shape[..*outer], strides: &source_strides[..*outer], unit: 1, ..*array };
     let rows = match is_line {
-        true if bytes >= LEAST_STREAMED && exceeds_caches(facts(), all, false) => Rows::Streamed(bytes),
+        true if bytes >= LEAST_STREAMED && exceeds_caches(facts(), all) => Rows::Streamed(bytes),
         true => Rows::Lines(bytes),
         false => Rows::Strided(rest, target_rest),
     };

@@ -7,7 +7,6 @@ use super::legal;
 use super::lines::LINE;
 use super::policy::fission::is_most;
 use super::policy::row_lanes::LEAST_TIMES;
-use super::policy::stream::exceeds_caches;
 use super::search::{Blocks, points_of_block};
 use super::sequence::{Sequence, Transform};
 use super::series::ready;
@@ -143,7 +142,7 @@ impl Decision {
             sequence = call.fission(kernels).or_else(|| call.jammed(kernels)).unwrap_or_default();
         }
         debug_assert_eq!(legal::check(lowered, chunk, &sequence), Ok(()), "{sequence:?}");
-        let stream = wish.stream.unwrap_or_else(|| exceeds_caches(facts, call.bytes(bound), used));
+        let stream = wish.stream.unwrap_or_else(|| Call { bound, ..call }.is_worth_streaming(used));
         // Staged results are read again at once, so they stay in the caches.
         let stages_results = |transform: &Transform| matches!(transform, Transform::Stage(stage) if stage.writes);
         let stream = stream && !sequence.iter().any(stages_results);
@@ -329,24 +328,18 @@ impl Call<'_> {
         self.last_two()
             .is_some_and(|(outer, inner)| outer + 1 == inner && self.extent(outer) >= least && one_by_one(outer))
     }
-
-    /// The bytes of all arrays together, or 0 for a reduction.
-    fn bytes(&self, all: &Bound) -> u64 {
-        if self.kernel.fold.is_some() {
-            return 0;
-        }
-        bytes(self.kernel, &all.extents, &all.strides)
-    }
 }
 
 /// The bytes of the distinct elements that a kernel accesses, for these extents and strides of its loops.
 pub fn bytes(kernel: &Kernel, extents: &[u64], strides: &[i64]) -> u64 {
-    let of = |(number, buffer): (usize, &Buffer)| {
-        let own = &strides[number * extents.len()..][..extents.len()];
-        let moving = extents.iter().zip(own).filter(|&(_, &stride)| stride != 0).map(|(&extent, _)| extent);
-        moving.fold(buffer.dtype.size() as u64, u64::saturating_mul)
-    };
+    let of = |(n, buffer): (usize, &Buffer)| bytes_of_buffer(buffer, extents, &strides[n * extents.len()..]);
     kernel.buffers.iter().enumerate().map(of).fold(0, u64::saturating_add)
+}
+
+/// The bytes of the distinct elements of a buffer with these strides.
+pub(super) fn bytes_of_buffer(buffer: &Buffer, extents: &[u64], strides: &[i64]) -> u64 {
+    let moving = extents.iter().zip(strides).filter(|&(_, &stride)| stride != 0).map(|(&extent, _)| extent);
+    moving.fold(buffer.dtype.size() as u64, u64::saturating_mul)
 }
 
 /// Whether the iterations of a loop write disjoint elements.

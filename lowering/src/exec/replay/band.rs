@@ -12,7 +12,7 @@ use super::{Action, Run, Where, feed, launch};
 use crate::exec::launch::Pointers;
 use crate::exec::plan::{FuncPlan, Step};
 use crate::schedule::{
-    self, Bands, Decision, Iterations, Kept, LINE, Moved, Threads, Work, facts, is_apart, run_bands,
+    self, Bands, Decision, Iterations, Kept, LINE, Moved, Threads, Work, exceeds_caches, facts, is_apart, run_bands,
 };
 use rewright_ir::Scalar;
 use smallvec::SmallVec;
@@ -351,7 +351,7 @@ fn together(runs: &[&Run], steps: &[Step], (count, strides): (u64, &[(usize, u64
     } else {
         left.saturating_sub(rows.kept).checked_div(rows.new)?
     };
-    let large = of_all > facts().last_level / 3;
+    let large = exceeds_caches(facts(), of_all);
     let is_shared = |number: usize, slab: &Slab| {
         let others = members.iter().enumerate().filter(|(other, _)| *other != number);
         { others }.any(|(_, other)| other.slabs.iter().any(|other| other.overlaps(slab, count)))

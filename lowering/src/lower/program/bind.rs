@@ -73,7 +73,7 @@ pub fn bind(expr: &ArrayExpr, args: &[Strided<'_>], symbols: &dyn Fn(Name) -> Op
         }
         None if reduces_columns
             && extent(last).saturating_mul(bytes_of_totals as u64) > ROUND_BYTES
-            && exceeds_caches(facts(), bytes_read(expr, args).sum(), false) =>
+            && exceeds_caches(facts(), bytes_read(expr, args).sum()) =>
         {
             let near = most_of_line(bytes_of_totals, Lines::One);
             Tiling::Lines(if extent(last) > near.into() { Lines::Several } else { Lines::One })
@@ -88,7 +88,7 @@ pub fn bind(expr: &ArrayExpr, args: &[Strided<'_>], symbols: &dyn Fn(Name) -> Op
     let written = outs.map(|(out, (shape, _))| bytes_of(&mut shape.iter().copied(), out.dtype));
     let all = bytes_of_gather(written.fold(0, u64::saturating_add), bytes_read(expr, args));
     // Elements that are copied to the other side of a diagonal are read again.
-    let streams = tiling != Tiling::HalfOfRows && exceeds_caches(facts(), all, false);
+    let streams = tiling != Tiling::HalfOfRows && exceeds_caches(facts(), all);
     let variant = Variant { checks: binder.checks, tiling, one_block, streams };
     Some(ProgramSpace { points, outermost, variant, results })
 }
