@@ -2,7 +2,7 @@
 
 use super::super::Strided;
 use super::super::bind::{Extents, broadcast};
-use super::columns::{ROUND_BYTES, most_of_line, most_staged_columns};
+use super::columns::{ROUND_BYTES, has_one_block, most_of_line, most_staged_columns};
 use super::contraction::{is_worth_tiling, shared_axis};
 use super::symmetric::{is_symmetric, is_worth_copies};
 use super::{Checks, Tiling, Variant, reduces_columns};
@@ -80,10 +80,8 @@ pub fn bind(expr: &ArrayExpr, args: &[Strided<'_>], symbols: &dyn Fn(Name) -> Op
         }
         _ => Tiling::Columns,
     };
-    let one_block = orders()
-        .map(|order| order.block() as u64)
-        .min()
-        .is_some_and(|block| (shared.is_some() || reduces_columns) && steps <= block);
+    let one_block =
+        orders().map(|order| order.block() as u64).min().is_some_and(|block| has_one_block(expr) && steps <= block);
     let outs = expr.outs.iter().zip(&results);
     let written = outs.map(|(out, (shape, _))| bytes_of(&mut shape.iter().copied(), out.dtype));
     let all = bytes_of_gather(written.fold(0, u64::saturating_add), bytes_read(expr, args));

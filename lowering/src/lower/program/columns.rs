@@ -148,6 +148,11 @@ pub fn columns_read(expr: &ArrayExpr) -> SmallVec<[u32; 1]> {
     if reduces_columns(expr) { read } else { SmallVec::new() }
 }
 
+/// True if calls of an expression with at most one block of points run a variant for these.
+pub(super) fn has_one_block(expr: &ArrayExpr) -> bool {
+    shared_axis(expr).is_some() || reduces_columns(expr)
+}
+
 impl Columns<'_> {
     /// The number of points of a block.
     fn block(&self) -> i64 {
@@ -307,7 +312,7 @@ impl ProgramLowering<'_> {
         }
         columns.totals = self.b.block_stack(&columns.accumulators(), &columns.tile);
         columns.entry = Some(Linear::default());
-        if count.as_constant().is_none() {
+        if count.as_constant().is_none() && (!has_one_block(expr) || trims_rows(expr)) {
             let is_empty = Condition::NotNegative(SmallVec::from_iter([Linear::default().minus(&count)]));
             self.when_all(vec![is_empty], |this| this.begin_block(columns, None))?;
         }
