@@ -9,11 +9,11 @@
 //!   along each loop of the copy. The copy has at most [`MOST_BYTES`].
 //! - `collapse`: the elements of each buffer are evenly spaced along both loops together, no index of them is
 //!   a value, and either both loops combine results, or none does. A buffer that varies along the outer loop
-//!   is read inside of the inner one, as all are by the kernel for rows ([`Kernel::by_point`]).
+//!   varies along the inner one, as all do in the kernel for rows ([`Kernel::by_point`]).
 //! - `fission`: the points of a row can be computed by themselves, rows write to different elements, no other
 //!   loop is in the block, and there is no second one.
 //! - `unroll_and_jam`: it is the last one. The loop is the one around rows, which write to different
-//!   elements, and no index along it is a value.
+//!   elements, and no index along it is a value. Rows are not searched for a position.
 //!
 //! [`Kernel::by_point`]: crate::kernel::Kernel::by_point
 
@@ -146,9 +146,10 @@ impl Nest<'_> {
                     return wrong("the index of one of the loops is a value");
                 }
                 let kernel = &self.lowered.kernel;
-                let is_outside = |buffer: &Buffer| buffer.varies[outer] && buffer.level() as usize <= inner;
-                if inner + 1 < loops && kernel.buffers.iter().any(is_outside) {
-                    return wrong("an operand is read outside of the inner loop");
+                // The kernel for rows moves all buffers along its innermost loop; others keep theirs.
+                let is_fixed = |buffer: &Buffer| buffer.varies[outer] && !buffer.varies[inner];
+                if inner + 1 < loops && kernel.buffers.iter().any(is_fixed) {
+                    return wrong("an operand that moves along the outer loop does not move along the inner one");
                 }
                 for own in self.strides.chunks_exact(loops) {
                     if !(Collapse { outer, inner }).is_even(&self.extents, own) {
@@ -162,13 +163,19 @@ impl Nest<'_> {
                     return wrong("its loop is not the one around rows that are combined");
                 }
                 if *by < 2 || !rest.is_empty() {
-                    return wrong("it is the last transformation");
+                    return wrong("it must be the last transformation");
                 }
                 if self.kernel != Which::Whole {
                     return wrong("the points of rows are computed before");
                 }
-                if self.lowered.kernel.jammed(*along, 2).is_none() || !is_apart(self.lowered, self.bound, *along) {
-                    return wrong("rows do not write to different elements, or the index of the loop is a value");
+                if !is_apart(self.lowered, self.bound, *along) {
+                    return wrong("rows do not write to different elements");
+                }
+                if self.lowered.kernel.fold.as_ref().is_some_and(|fold| fold.alone.is_some()) {
+                    return wrong("rows that are searched for a position are not computed side by side");
+                }
+                if self.lowered.kernel.jammed(*along, 2).is_none() {
+                    return wrong("the index of the loop is a value");
                 }
             }
             Transform::Fission(fission) => {

@@ -305,7 +305,8 @@ fn illegal_transformations_are_errors_of_a_call() {
         (0, "reorder(i, j) stage(x, i, j, pitch=7)", "its pitch is less than the points of the last loop"),
         (0, "reorder(i, j) unroll_and_jam(i, 4)", "its loop is not the one around rows that are combined"),
         (4, "unroll_and_jam(j, 4)", "its loop is not the one around rows that are combined"),
-        (4, "unroll_and_jam(i, 4) split(i, 8)", "it is the last transformation"),
+        (4, "unroll_and_jam(i, 4) split(i, 8)", "it must be the last transformation"),
+        (5, "unroll_and_jam(i, 4)", "its loop is not the one around rows that are combined"),
         (4, "split(i, 1) fission(i, j) unroll_and_jam(i, 4)", "the points of rows are computed before"),
         (0, "reorder(i, j) collapse(j, i)", "the first loop is not outside of the second one"),
         (2, "reorder(i, j) collapse(i, j)", "the index of one of the loops is a value"),
@@ -331,6 +332,42 @@ fn illegal_transformations_are_errors_of_a_call() {
             (matrix(30, 20, 1), matrix(if program == 3 { 20 } else { 30 }, if program == 3 { 30 } else { 20 }, 2));
         let error = f.call(&[(&a).into(), (&b).into()]).unwrap_err().to_string();
         assert!(error.contains("schedule: ") && error.contains(message), "{error}");
+    }
+}
+
+/// Two outer loops are collapsed only if each operand moves along both or neither.
+#[test]
+fn outer_loops_are_collapsed_if_operands_move_along_both() {
+    let rows = "(x = %a[h, i, k], y = OPERAND) {\n t0 = mul x, y\n yield t0\n }";
+    for (axes, reduce, result) in [("k: reduce m", " reduce (sum f64)", "f64[l, n]"), ("k: m", "", "f64[l, n, m]")] {
+        for (operand, is_legal) in [("%b[h, k]", false), ("%b[i, k]", true), ("%c[h, i, 0]", true)] {
+            let expr = format!("[h: l, i: n, {axes}] {}{reduce}", rows.replace("OPERAND", operand));
+            let text = function("%a: f64[l, n, m], %b: f64[q, m], %c: f64[l, n, p]", &expr, result);
+            for schedule in [
+                "reorder(h, i, k) split(i, 1) collapse(h, i)",
+                "reorder(h, i, k) split(h, 1) collapse(h, i)",
+                "reorder(h, i, k) stage(y, h, i, k) collapse(h, i)",
+                "reorder(h, i, k) split(i, 1) collapse(h, i) unroll_and_jam(i, 2)",
+            ] {
+                for (backend, n) in [(Backend::Auto, 1), (Backend::Auto, 3), (Backend::Interp, 3)] {
+                    let f = compile(&text, schedule, backend);
+                    let a = ndarray::Array3::from_shape_fn((2, n, 3), |(h, i, k)| (1 + h + 2 * i + 7 * k) as f64);
+                    let (b, c) = (matrix(if operand == "%b[i, k]" { n } else { 2 }, 3, 1), a.clone());
+                    let args = [(&a).into(), (&b).into(), (&c).into()];
+                    let want = compile(&text, "", Backend::Reference).call(&args).unwrap();
+                    match f.call(&args) {
+                        Ok(got) => assert!(same_bits(&want, &got), "{operand} {schedule} {n} {backend:?}"),
+                        Err(error) => {
+                            let error = error.to_string();
+                            let is_jam = reduce.is_empty() && error.contains("not the one around rows");
+                            let is_stage = error.contains("evenly spaced") || error.contains("names another loop");
+                            let is_fixed = error.contains("does not move along the inner one");
+                            assert!(is_jam || is_stage || is_fixed && !is_legal, "{operand} {schedule}: {error}");
+                        }
+                    }
+                }
+            }
+        }
     }
 }
 
