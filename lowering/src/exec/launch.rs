@@ -252,7 +252,7 @@ impl Launch {
             Some(JammedKernel { by, compiled: compile(self.generator, &jammed).ok()? })
         };
         let given = self.lowered.wish.blocks.iter().flatten();
-        let given = given.filter_map(|block| if let Block::Jam { by, .. } = block { Some(*by) } else { None }).next();
+        let given = { given }.find_map(|block| if let Block::Jam { by, .. } = block { Some(*by) } else { None });
         let compile_some = || match given {
             Some(by) => compile_one(by),
             None => JAMMED_ROWS.into_iter().filter_map(compile_one).find(|jammed| jammed.compiled.holds_totals()),

@@ -21,8 +21,8 @@ impl Call<'_> {
         let buffers = self.kernel.buffers.iter().enumerate();
         let shared = buffers.filter(|(n, buffer)| !buffer.varies[along] && self.stride(*n, inner) != 0);
         let bytes: u64 = shared.map(|(_, buffer)| buffer.dtype.size() as u64 * self.extent(inner)).sum();
-        (bytes > NEAR && self.kernel.insts.len() <= MOST_INSTS).then_some(())?;
-        let by = (kernels.jammed)().filter(|jammed| jammed.compiled.holds_totals())?.by;
+        let is_worth = bytes > NEAR && self.kernel.insts.len() <= MOST_INSTS && kernels.compiled.holds_totals();
+        let by = is_worth.then(kernels.jammed)??.by;
         (self.extent(along) >= by).then(|| smallvec![Transform::Jam(Jam { along, by })])
     }
 }

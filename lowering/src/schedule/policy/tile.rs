@@ -40,8 +40,8 @@ impl Call<'_> {
             false => self.facts.level2 / 2,
         };
         let fits = |&rows: &u64| rows.saturating_mul(columns).saturating_mul(bytes) <= room(rows);
-        let rows = [TILE[0], TILE[0] / 2, TILE[0] / 4, LEAST_SIDE].into_iter().find(fits).filter(|_| bytes > 0)?;
-        let rows = rows.min(self.extent(outer));
+        let sides = [TILE[0], TILE[0] / 2, TILE[0] / 4, LEAST_SIDE].map(|rows| rows.min(self.extent(outer)));
+        let rows = sides.into_iter().find(fits).filter(|_| bytes > 0)?;
 
         // Outer loops along which no staged array moves are in the block, so that copies serve all of them.
         let moves = |&number: &usize| transposed().any(|buffer| self.stride(buffer, number) != 0);
